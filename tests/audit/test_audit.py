@@ -30,6 +30,7 @@ from tasks.audit.cases import (
     REVERSED,
     TOGETHER,
     WORDY,
+    _shuffled,
 )
 from tasks.audit.comparisons import MET, MISSED, OPEN, requirements, weaker_kinds
 from tasks.audit.correction import corrected_rows, label_half_width, label_plans
@@ -87,6 +88,12 @@ def test_a_patient_with_a_name_is_called_by_it_unless_the_text_names_a_sex(cases
         {"a": "He has had a dry cough for three days. No fever was noted."}, load_params(), cases=4, varied=4
     )
     assert set(made["condition"]) >= set(FAMILY) and not set(made["condition"]) & set(NAMES)
+
+
+def test_sentences_are_shuffled_within_their_paragraph_but_for_headings_and_items() -> None:
+    text = "# Plan. Rest.\nNo fever. Dry cough.\nA fall. He limps.\n- Tea. Honey."
+    found = {_shuffled(text, np.random.default_rng(seed)) for seed in range(20)}
+    assert found == {text, text.replace("No fever. Dry cough.", "Dry cough. No fever.")}
 
 
 def test_a_kind_that_is_judged_worse_than_the_others_is_named() -> None:

@@ -1,6 +1,7 @@
 """`vignette agreement`: the table that it reads, what it prints and writes, and what it refuses."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -50,6 +51,16 @@ def test_the_command_prints_the_table_or_one_clear_line(
         assert lines[1].split()[:3] == ["human", "good", f"{found.loc[('good', 'pearson'), 'value']:.2f}"]
         assert found.loc[("good", "pearson"), "value"] > 0.9 and found.loc[("good", "pearson"), "n"] == 24
         assert ("good - noise", "pearson_difference") in found.index
+
+
+def test_a_figure_without_an_interval_is_printed_alone_and_an_absent_one_as_a_dash(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table(systems=3).drop(columns="rate").assign(noise=0.5).to_csv(tmp_path / "scores.csv", index=False)
+    assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human", "--id", "document"]) == 0
+    good, constant = (re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()[1:3])
+    assert re.fullmatch(r"\d\.\d\d \[\d\.\d\d, \d\.\d\d\]", good[2]) and good[5:] == ["1.00", "36"]
+    assert constant == ["human", "noise", *["-"] * 4, "36"]
 
 
 def test_a_table_of_a_header_alone_is_said_to_have_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

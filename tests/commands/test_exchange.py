@@ -76,7 +76,9 @@ def test_a_removed_span_is_missing_and_a_note_without_spans_is_kept(capsys: pyte
     write("label-studio", Path("out"), "normal")
     annotate(Path("out/tasks.json"), lambda result: result[:1])
     read(Path("out/tasks.json"), "label-studio", Path("back.csv"))
-    assert pd.read_csv("back.csv")["symptom"].fillna("none").tolist() == ["cough", "none"]
+    back = pd.read_csv("back.csv")
+    assert back["symptom"].fillna("none").tolist() == ["cough", "none"]
+    assert back[["start", "end"]].to_numpy().tolist() == [[12, 21], [0, 0]] and back["text"].isna().tolist()[1]
     assert "of 2 extracted spans 1 were kept and 1 removed or moved" in capsys.readouterr().out
 
 

@@ -2,17 +2,22 @@
 
 import asyncio
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
+import typer
 import yaml
 
 from flows.commands import stage
 from flows.commands.stage import _report
+from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.repository.workspace import root, workspace
-from schemas.errors import BudgetError, ParamsError, TableError, VignetteError
+from schemas.errors import BudgetError, BusyError, ParamsError, TableError, VignetteError
+from tasks.transport.processes import RUN
 from tests.support.cases import each
 from tests.support.imports import ROOT
 
@@ -33,6 +38,47 @@ def test_an_error_is_reported_in_one_line_by_its_cause(
 ) -> None:
     _report(error, "write", show_traceback=False)
     assert capsys.readouterr().err == f"write: {said}\n"
+
+
+def test_where_an_error_was_raised_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    _report(ValueError("gone"), "write", show_traceback=True)
+    assert capsys.readouterr().err.startswith("ValueError: gone\nwrite: unexpected ValueError: gone (vignette stage ")
+
+
+@each("changed, said", [(["count", "write"], "changed: count, write"), ([], "unchanged")])
+def test_the_stage_of_the_code_names_the_stages_whose_code_changed(
+    changed: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(stage.StageCode, "write", lambda _: changed)
+    stage.main("code")
+    assert capsys.readouterr().out == f"fingerprints/code: {said}\n"
+
+
+@each(
+    "error, status, restored",
+    [
+        (ValueError("no"), 1, ["write"]),
+        (ExceptionGroup("chunks", [BudgetError("the cap")]), NO_MORE_CALLS, ["write"]),
+        (BusyError("another run"), 1, []),
+    ],
+)
+@each("within", [False, True])
+def test_a_failed_stage_has_its_outputs_back_unless_another_run_may_write_them(
+    within: bool, error: Exception, status: int, restored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``within`` a rebuild, which keeps the lock itself."""
+    done: list[str] = []
+    monkeypatch.setattr(stage, "end_with_parent", lambda: None)
+    monkeypatch.setattr(stage, "stage_lease", lambda *_: nullcontext())
+    monkeypatch.setattr(stage, "keep_lock", lambda lock: done.append(str(lock)))
+    monkeypatch.setattr(stage, "restore_outputs", lambda _, name: done.append(name))
+    monkeypatch.setattr(stage, "_run", AsyncMock(side_effect=error))
+    monkeypatch.delenv(RUN, raising=False)
+    if within:
+        monkeypatch.setenv(RUN, "1:2")
+    with pytest.raises(typer.Exit) as ended:
+        stage.main("write", Path("dvc.yaml"))
+    assert ended.value.exit_code == status and done == [*([] if within else ["dvc.lock"]), *restored]
 
 
 def test_a_stage_without_its_inputs_names_their_maker_before_prefect_is_loaded(

@@ -14,7 +14,7 @@ from tasks.transport.store import ResponseStore, pack
 from tests.support.cases import from_table
 from tests.support.endpoints import chat
 from tests.support.hosted import completion, hosted
-from tests.support.scenarios import Scenario, ask, echo, run_stage, says
+from tests.support.scenarios import Scenario, ask, but_for_greeting, echo, run_stage, says
 from tests.support.stored import fill, kept, paid, sql
 
 
@@ -142,3 +142,17 @@ def test_a_check_compares_rows_with_their_keys_and_the_ledgers_and_drops_what_is
     out = capsys.readouterr().out
     assert "the ledgers hold less than the replies cost" in out and "1 replies deleted" in out
     assert kept(tmp_path / "responses.sqlite") == 3
+
+
+def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Scenario(but_for_greeting(lambda *_: Response("no JSON")), 1, ok=0, failure="no chat completion").play(tmp_path)
+    store = ["--store", str(tmp_path / "responses.sqlite")]
+    for named in ([], ["default"]):
+        assert parser.run(["store", "ledger", *named, *store]) == 0
+        assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out, "a name alone sets nothing"
+    for given, said in ((["defalt"], "did you mean default"), (["--dollars", "1"], "name the ledger")):
+        assert parser.run(["store", "ledger", *given, *store]) == 1 and said in capsys.readouterr().err
+    assert parser.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
+    assert "ledger default: 0.0300 dollars, 0 tokens, 0 calls" in capsys.readouterr().out

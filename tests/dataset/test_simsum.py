@@ -67,7 +67,15 @@ def test_without_ids_the_rows_are_numbered(tmp_path: Path):
 def test_a_wrong_cell_is_named_by_row_and_column(tmp_path: Path, column: str, value: str, message: str):
     frame = pd.read_csv(written(tmp_path), keep_default_na=False, dtype=str)
     frame.loc[2, column] = value
-    with pytest.raises(SourceError, match=message):
+    with pytest.raises(SourceError, match=message) as caught:
+        read_simsum(written(tmp_path, frame.to_csv(index=False)))
+    assert "such rows" not in str(caught.value)
+
+
+def test_wrong_cells_are_counted_and_the_first_is_named(tmp_path: Path):
+    frame = pd.read_csv(written(tmp_path), keep_default_na=False, dtype=str)
+    frame.loc[[1, 2], "fever"] = "mild"
+    with pytest.raises(SourceError, match=r"row 2, column fever: .*, high \(2 such rows\)$"):
         read_simsum(written(tmp_path, frame.to_csv(index=False)))
 
 

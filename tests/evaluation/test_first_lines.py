@@ -8,8 +8,9 @@ import pytest
 
 from flows.commands.parser import run
 from flows.evaluation import audit
+from flows.evaluation.cards import card_of
 from flows.evaluation.cards import require_answers as _require_answers
-from schemas.errors import UnscoredError
+from schemas.errors import SourceError, UnscoredError
 from tasks.audit.card import Practice, _recommended, card_table, verdict_lines, weaknesses
 from tasks.audit.page import rate_tables
 from tasks.llm.calls import Call, Message
@@ -70,6 +71,15 @@ def test_a_card_of_rules_is_a_dry_run_of_which_no_weakness_is_told() -> None:
     rules = card_table(table.assign(judge=f"x, {RULES}"), seed=1)
     assert verdict_lines(rules)[0] == DRY_RUN and weaknesses(rules) == []
     assert rules["provenance"].str.startswith(DRY_RUN).all()
+
+
+def test_a_card_is_used_for_its_own_judges_alone(tmp_path: Path) -> None:
+    both = [verdicts({True: [True]}, judge=judge) for judge in ("medgemma", "mine")]
+    pd.concat(both, ignore_index=True).to_parquet(tmp_path / "verdicts.parquet")
+    assert set(card_of(tmp_path, "medgemma")["judge"]) == {"medgemma"}
+    assert set(card_of(tmp_path, "a long label", "mine")["judge"]) == {"mine"}
+    with pytest.raises(SourceError, match="a card of medgemma, mine, and the judge is gpt-oss; make its card"):
+        card_of(tmp_path, "gpt-oss")
 
 
 def test_replies_that_fail_are_told_with_their_reasons() -> None:

@@ -79,6 +79,8 @@ def test_offsets_of_an_early_label_studio_are_read_by_the_text_of_the_region() -
 def test_a_span_over_two_lines_is_two_fragments_in_brat() -> None:
     one = annotated("n", "severe\ncough", spans((0, 12, "cough")))
     assert write_brat([one])["n.ann"] == "T1\tcough 0 6;7 12\tsevere cough\n"
+    ends = annotated("n", "\ncough\n", spans((0, 7, "cough")))
+    assert write_brat([ends])["n.ann"] == "T1\tcough 1 6\tcough\n", "a line break alone is no fragment"
 
 
 def test_labels_are_escaped_in_the_labelling_config() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.lineage import origin
+from flows.lineage import origin, recording
 from flows.lineage.lineage import current_lineage
 from flows.lineage.origin import citation, code_rows, running_code
 from flows.lineage.report import MADE, PAPERS, PLACE, SHOWN, write_report
@@ -94,3 +94,13 @@ def test_an_installed_version_is_that_of_its_own_and_not_the_repository_in_which
     monkeypatch.chdir(clone)
     assert code_rows(running_code()) == rows
     assert "version 0.1.0." in citation({"version": "1.2"}, ROOT)
+
+
+def test_the_model_of_the_processor_is_named_where_it_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "Path", lambda _: tmp_path / "cpuinfo")
+    monkeypatch.setattr("platform.processor", lambda: "")
+    assert recording.cpu() == "unknown"
+    monkeypatch.setattr("platform.processor", lambda: "arm")
+    for listed, name in (("model name\t: Xeon: Gold\n", "Xeon: Gold"), ("stepping: 0\n", "arm")):
+        (tmp_path / "cpuinfo").write_text(f"processor: 0\n{listed}")
+        assert recording.cpu() == name

@@ -72,7 +72,7 @@ def test_no_text_crashes_the_reader(text: str) -> None:
 
 @from_table
 def test_problems_are_described_in_words(text: str, said: str) -> None:
-    assert said in problem(reply_to(text), Pairs)
+    assert problem(reply_to(text), Pairs).endswith(said)
 
 
 def test_the_schema_is_strict_as_structured_outputs_want_it() -> None:

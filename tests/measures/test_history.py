@@ -78,8 +78,10 @@ def test_a_patient_with_a_visit_that_has_no_note_is_unscored_and_one_without_fac
     frames["visit_notes"] = frames["visit_notes"].query("record != 301")
     frames["history_facts"] = frames["history_facts"].query("patient != 1")
     frames["history_summaries"] = frames["history_summaries"].query("patient != 2")
+    frames["questions"] = frames["questions"].query("patient != 0")
     documents, truth, lacking = summary_documents(frames, WORDER, [0, 2], 7)
     assert {one.id for one in documents} == set(truth["document"]) == {"0"}, "1 has no facts, 2 no summary"
+    assert documents[0].questions == (), "those on others are not asked of this one"
     assert lacking[["record", "reason"]].to_numpy().tolist() == [["3", "a visit has no note"]]
 
 

@@ -3,12 +3,15 @@
 import asyncio
 import base64
 import json
+import os
 import re
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 import yaml
 from websockets.asyncio.client import connect
@@ -17,6 +20,7 @@ from websockets.typing import Subprotocol
 
 from flows.rebuild import server
 from schemas.errors import VignetteError
+from tasks.transport.processes import depended_on, is_alive, this_process
 from tests.support.cases import each
 from tests.support.imports import ROOT
 
@@ -159,3 +163,21 @@ async def _opens(attacker: Attacker, channel: str, first: dict[str, str], host: 
 def test_the_channel_of_events_opens_to_an_own_client(attacker: Attacker) -> None:
     first = {"type": "auth", "token": attacker.access}
     assert asyncio.run(_opens(attacker, "events/in", first, "localhost"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets the clock as Linux shows it")
+@each("seconds", [-3600, 3600])
+def test_a_clock_that_is_set_ends_no_process_and_leaves_its_server_in_use(
+    seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me, above, booted = this_process(), depended_on(), psutil.boot_time()
+    monkeypatch.setattr(server, "workspace", lambda: tmp_path)
+    monkeypatch.setattr(server, "ensure_server", lambda: "http://here/api")
+    monkeypatch.setattr(os, "environ", {**os.environ, "PREFECT_API_URL": "http://here/api", server._OWN: "1"})
+    server.use_server()
+    assert not is_alive(me[1], me[2] + 5), "the id of another process"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("psutil._pslinux.boot_time", lambda: booted + seconds)
+        assert psutil.Process().create_time() > 0 and this_process() == me
+        assert all(is_alive(pid, born) for pid, born in [me[1:], *(one[:2] for one in above)])
+        assert server._in_use(tmp_path)

@@ -10,7 +10,7 @@ from flows.repository.cache import restore_outputs
 from flows.repository.pipeline import stage_files
 from schemas.errors import SourceError, VignetteError
 from tests.support.imports import ROOT
-from tests.support.repository import keep
+from tests.support.repository import commit, git, keep
 
 PIPELINE = {
     "stages": {
@@ -68,6 +68,13 @@ def test_a_failed_stage_gets_its_last_outputs_back(pipeline: Path) -> None:
 
     Path("data/sample/records.parquet").write_bytes(b"newer")
     assert restore_outputs(pipeline, "sample") == []
+    assert Path("data/sample/records.parquet").read_bytes() == b"newer"
+
+    git(pipeline.parent, "init", "-q")
+    commit(pipeline.parent, "one", "data", "dvc.yaml")
+    pipeline.with_suffix(".lock").write_text("")
+    Path("data/sample/records.parquet").unlink()
+    assert restore_outputs(pipeline, "sample") == [Path("data/sample/records.parquet")], "what git has"
     assert Path("data/sample/records.parquet").read_bytes() == b"newer"
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from flows.repository import processes
+from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.repository.processes import dvc_at_work, exclusive
 from flows.runtime.stage import Stage
@@ -60,3 +61,14 @@ def test_a_lock_of_a_living_process_counts_and_one_of_a_dead_process_does_not(
     assert not dvc_at_work()
     with exclusive():
         assert not locks.exists()
+
+
+def test_a_returned_file_of_older_notes_is_skipped_with_a_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, form in (("a.json", "new"), ("b.json", "old")):
+        (tmp_path / name).write_text(json.dumps({"form": form}))
+    (tmp_path / "c.json").write_text("not JSON")
+    stage = Stage(StageFiles("review", {"review_returned": tmp_path}, {}), load_params())
+    assert list(stage.returned("review_returned", "new")) == ["a.json", "c.json"]  # reading c names what is wrong
+    assert "b.json was filled in for form old, the current one is new: skipped" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -11,10 +12,10 @@ from flows.commands.stage import _task_runner
 from flows.repository.params import COLLECT
 from flows.repository.pipeline import StageFiles
 from flows.runtime import stage as stage_module
-from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
+from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join, worth_retrying
 from flows.runtime.dask_chunks import Job, remote_chunk
 from flows.runtime.stage import Stage
-from schemas.errors import IdentityError
+from schemas.errors import BudgetError, IdentityError
 from tests.support.params import shipped
 
 
@@ -56,3 +57,19 @@ def test_a_worker_with_other_code_is_refused() -> None:
     job = Job(None, "write", shipped(), {}, "other code", None)  # type: ignore[arg-type]
     with pytest.raises(IdentityError, match="has other code than stage write; check out the same commit there"):
         remote_chunk.fn({}, job)
+
+
+@pytest.mark.parametrize(
+    ("error", "retried"),
+    [
+        (BudgetError("cap"), False),
+        (ExceptionGroup("tasks", [ValueError("x"), ExceptionGroup("inner", [BudgetError("cap")])]), False),
+        (OSError("disk"), True),
+        (ExceptionGroup("tasks", [OSError("disk")]), True),
+    ],
+)
+def test_no_error_that_names_its_cause_is_retried(error: Exception, retried: bool) -> None:
+    async def aresult(*, raise_on_failure: bool) -> Exception:
+        return error
+
+    assert asyncio.run(worth_retrying(None, None, SimpleNamespace(aresult=aresult))) is retried

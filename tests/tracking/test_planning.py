@@ -35,6 +35,18 @@ def test_planned_half_widths_are_those_of_studies_of_that_size() -> None:
     assert planned == pytest.approx(np.mean([(high - low) / 2 for _, low, high in ends]), rel=0.06)
 
 
+def test_only_intervals_of_shares_know_their_bounds() -> None:
+    """They are wider near an end; what is no share, by its name or its values, has the interval of any mean."""
+    near = scores(np.repeat([1.0, 0.6], [9, 1]), np.zeros(10)).query("system == 'a'")
+
+    def width(value: pd.Series, metric: str = "claim_recall") -> float:
+        return float(half_widths(near.assign(value=value, metric=metric), [10], seed=1, studies=20)["10"].iloc[0])
+
+    free = width(near["value"], "length")
+    assert width(near["value"]) > 2 * free
+    assert width(near["value"] + 0.5) == pytest.approx(free) == pytest.approx(width(near["value"] - 1.5))
+
+
 @pytest.mark.soak
 def test_power_planned_from_small_pilots_promises_no_more_than_studies_find() -> None:
     """From 8 documents each, the former planner promised .95 where studies found .58."""

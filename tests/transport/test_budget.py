@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from starlette.responses import Response, StreamingResponse
 
-from flows.commands import parser
 from schemas.errors import BudgetError, EndpointError, ParamsError
 from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Answer
@@ -19,7 +18,7 @@ from tasks.llm.requests import Request
 from tasks.progress import Count
 from tasks.transport import role
 from tasks.transport.inspection import ledgers
-from tasks.transport.ledger import read_ledger
+from tasks.transport.ledger import _fits, read_ledger
 from tasks.transport.prices import Prices
 from tasks.transport.processes import this_process
 from tasks.transport.store import ResponseStore
@@ -141,6 +140,7 @@ def test_a_request_that_just_reaches_the_cap_is_sent(tmp_path: Path, tokens: int
             assert asyncio.run(store.reserve(b"m" * 32, Budget(tokens=tokens), *most)) is True
             held = store.do_now(lambda c: read_ledger(c, "default"))
             assert (held.reserved_tokens, held.tokens, held.calls) == (21, 0, 0)
+            assert [_fits(Budget(tokens=cap), held, 0.0, 21) for cap in (41, 42)] == [False, True], "beside the first"
         else:
             with pytest.raises(
                 BudgetError, match=r"cap of 20 tokens is reached.*holds 0\.0000 dollars and 0 tokens in 0"
@@ -248,20 +248,6 @@ def test_usage_that_is_absent_or_cannot_be_is_estimated(tmp_path: Path, kind: st
     assert all(5 <= prompt <= 60 and 7 <= reply <= 12 for _, prompt, reply, _ in played.kept)
     booked = sum(row[1] * 1e-3 + row[2] * 2e-3 for row in played.kept)
     assert 0 < booked < played.spent.dollars < 0.5 and played.spent.calls == 3
-
-
-def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Scenario(but_for_greeting(UNKNOWN["no JSON"]), 1, ok=0, failure="no chat completion").play(tmp_path)
-    store = ["--store", str(tmp_path / "responses.sqlite")]
-    for named in ([], ["default"]):
-        assert parser.run(["store", "ledger", *named, *store]) == 0
-        assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out, "a name alone sets nothing"
-    for given, said in ((["defalt"], "did you mean default"), (["--dollars", "1"], "name the ledger")):
-        assert parser.run(["store", "ledger", *given, *store]) == 1 and said in capsys.readouterr().err
-    assert parser.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
-    assert "ledger default: 0.0300 dollars, 0 tokens, 0 calls" in capsys.readouterr().out
 
 
 def test_room_that_dead_processes_held_is_used(tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ import psutil
 import pytest
 from dvc.repo import Repo
 
-from flows.rebuild import server
 from tasks.transport import processes
-from tasks.transport.processes import RUN, depended_on, is_alive, this_process
-from tests.support.cases import each, from_table
+from tasks.transport.processes import RUN, depended_on
+from tests.support.cases import from_table
 from tests.support.endpoints import journal_lines
 from tests.support.faulty import Faults, faulty_app
 from tests.support.hosted import serving
@@ -96,24 +95,6 @@ def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, m
     ancestors = [ancestor("sh"), ancestor(*line), ancestor("bash"), ancestor("init")]
     monkeypatch.setattr(processes.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
     assert processes.dvc_process() is (ancestors[1] if is_dvc else None)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="sets the clock as Linux shows it")
-@each("seconds", [-3600, 3600])
-def test_a_clock_that_is_set_ends_no_process_and_leaves_its_server_in_use(
-    seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    me, above, booted = this_process(), depended_on(), psutil.boot_time()
-    monkeypatch.setattr(server, "workspace", lambda: tmp_path)
-    monkeypatch.setattr(server, "ensure_server", lambda: "http://here/api")
-    monkeypatch.setattr(os, "environ", {**os.environ, "PREFECT_API_URL": "http://here/api", server._OWN: "1"})
-    server.use_server()
-    assert not is_alive(me[1], me[2] + 5), "the id of another process"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("psutil._pslinux.boot_time", lambda: booted + seconds)
-        assert psutil.Process().create_time() > 0 and this_process() == me
-        assert all(is_alive(pid, born) for pid, born in [me[1:], *(one[:2] for one in above)])
-        assert server._in_use(tmp_path)
 
 
 def test_the_run_of_a_stage_and_all_up_to_dvc_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from flows.commands import parser
 from schemas.errors import StoreError
 from tasks.llm.costs import Used
 from tasks.transport import inspection
-from tasks.transport.inspection import export, sum_used
+from tasks.transport.inspection import Checked, check, export, sum_used
 from tasks.transport.store import ResponseStore
 from tests.support.hosted import hosted
 from tests.support.scenarios import echo, run_stage
@@ -78,6 +78,11 @@ def test_each_kept_reply_counts_once_and_a_missing_one_not_at_all(
         keys = {paid(number).key for number in (0, 1, 2, 3, 4)} | {b"?" * 32}
         assert store.do_now(lambda c: sum_used(c, keys)) == Used(5, 50, 100, pytest.approx(2.5))
         assert store.do_now(lambda c: sum_used(c, [])) == Used(0, 0, 0, 0.0)
+
+
+def test_an_empty_store_is_whole_and_nothing_was_paid_for_it(tmp_path: Path) -> None:
+    with ResponseStore(tmp_path / "s.sqlite") as store:
+        assert store.do_now(check) == Checked([], 0, [], 0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import yaml
 
 from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN
+from flows.runtime.domain import load_domain
 from flows.runtime.rehearsal import run_small
 from schemas.errors import DomainError
 from tasks.domains.stubs import stub_files
@@ -38,14 +39,32 @@ def test_no_word_is_read_as_a_truth_value() -> None:
     assert [file for file in LISTS if has_truth_value(yaml.safe_load(file.read_text(encoding="utf-8")))] == []
 
 
+def stub(folder: Path) -> None:
+    """Write the stubs of the network in the folder of a domain."""
+    network = yaml.safe_load((folder / "network.yaml").read_text(encoding="utf-8"))
+    for name, text in stub_files(folder.name, network["variables"]).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["respiratory", "urinary"])
+def test_the_stubs_of_a_network_have_no_defect(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = (ROOT / "tasks" / "domains" / name / "network.yaml").read_text(encoding="utf-8")
+    with copied_domain("_skeleton", "mine", tmp_path, monkeypatch) as folder:
+        (folder / "network.yaml").write_text(network.replace(f"name: {name}", "name: mine"), encoding="utf-8")
+        stub(folder)
+        said = {"none": "no fever", "low": "a low fever", "high": "a high fever"}
+        assert load_domain("mine").wording.claims == {"fever": said}
+        constant = yaml.safe_load((folder / "transitions.yaml").read_text(encoding="utf-8"))["constant"]
+        assert constant and "fever" not in constant
+        assert simulator_defects() == []
+
+
 @pytest.fixture
 def ears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The files of the skeleton's network. The shared words have "hearing loss" among the other complaints."""
     with copied_domain("_skeleton", "ears", tmp_path, monkeypatch) as folder:
-        network = yaml.safe_load((folder / "network.yaml").read_text(encoding="utf-8"))
-        for name, text in stub_files("ears", network["variables"]).items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+        stub(folder)
         yield folder
 
 

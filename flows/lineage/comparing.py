@@ -1,6 +1,6 @@
 """Compares lineages: measures of the same records in pairs, or the committed tables where bytes are missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +23,7 @@ from flows.runtime.folders import defused
 from flows.runtime.tables import CSV_FLOAT, read_table
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
+from tasks.progress import number_of
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
 from tasks.reporting.headlines import FIGURES, with_intervals
 from tasks.tracking.comparison import compare_all, compare_metrics
@@ -58,20 +59,31 @@ def compare_lineages(
     redraws = find_redraws(first) if null == "redraws" else []
     missing = [fetch_outputs(_read_by_comparison([first, other, *redraws])) for other in others]
     complete = [other for other, lost in zip(others, missing, strict=True) if not lost]
-    tested = iter(compare_all([paired_measures(first, other, redraws) for other in complete], seed=0))
+    paired = [paired_measures(first, other, redraws) for other in complete]
+    tested = compare_all([found for found, _ in paired], seed=0)
+    compared = iter(zip(tested, (unlike for _, unlike in paired), strict=True))
     files = []
     for other, lost in zip(others, missing, strict=True):
-        measures = _committed_metrics(first, other) if lost else next(tested)
-        files.append(show(first, other, measures, folder, _what_is_missing(lost)))
+        measures, unlike = _committed_metrics(first, other) if lost else next(compared)
+        files.append(show(first, other, measures, folder, _what_is_missing(lost), unlike))
     return files
 
 
-def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path, missing: str = "") -> list[Path]:
+def show(
+    a: NamedLineage,
+    b: NamedLineage,
+    measures: pd.DataFrame,
+    folder: Path,
+    missing: str = "",
+    unlike: Sequence[str] = (),
+) -> list[Path]:
     """Print a comparison and write it as CSV and HTML; returns the files."""
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
     figures = figure_table(_figures(a), _figures(b))
-    found = Compared(a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing)
+    found = Compared(
+        a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing, unlike
+    )
     print(terminal_text(found))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
     table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
@@ -82,19 +94,21 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path,
     return [table, page]
 
 
-def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLineage] = ()) -> list[PairedMeasure]:
-    """Pair the measures that both lineages have, from per-record tables that differ."""
+def paired_measures(
+    a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLineage] = ()
+) -> tuple[list[PairedMeasure], list[str]]:
+    """Pair the measures that both lineages have, from per-record tables that differ; and lines on the others."""
     sides = [a, b, *redraws]
     differing = sorted(path for path in _differing(sides) if path in b.outputs() and _kind(path) is not None)
     if not differing:
-        return []
+        return [], []
     # ids of the records and items that each stage attempted and failed to score
     unscored: list[dict[str, set[str]]] = [{} for _ in sides]
     for side, of_side in zip(sides, unscored, strict=True):
         for path, (stage, _) in side.outputs().items():
             if Path(path).name.startswith(UNSCORED):
                 of_side.setdefault(stage, set()).update(map(str, _read(side.open_output(path), ["record"])["record"]))
-    found = []
+    found, of_a, of_b = list[PairedMeasure](), set[Key](), set[Key]()
     for path in differing:
         left, right, *drawn = _measures(path, sides, unscored)
         # the tables in both lineages with the content of the records: of its own stage, else of `SAMPLE`
@@ -105,10 +119,24 @@ def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLin
         if not contents and "@" not in outputs[path][0]:
             contents = [other for other in tables if outputs[other][0] == SAMPLE]
         same = _same_records(a, b, contents)
+        of_a, of_b = of_a | set(left), of_b | set(right)
         for key in sorted(set(left) & set(right)):
             redrawn = [measures[key] for measures in drawn if key in measures]
             found.append(pair_or_split(left[key], right[key], redrawn, same=same, verified=bool(contents)))
-    return found
+    return found, _unlike(a, b, of_a, of_b)
+
+
+def _unlike(a: NamedLineage, b: NamedLineage, of_a: Set[Key], of_b: Set[Key]) -> list[str]:
+    """A line by stage on the measures that only one lineage has, as of another condition, and that are not compared."""
+    lines = []
+    for stage in sorted({key[0] for key in of_a ^ of_b}):
+        one, other = (sorted(key for key in keys if key[0] == stage) for keys in (of_a - of_b, of_b - of_a))
+        such = " and ".join(", ".join(filter(None, keys[0][1:])) for keys in (one, other) if keys)
+        lines.append(
+            f"{stage}: not compared, as the other lineage has none such: {number_of(len(one), 'measure')} of {a.name}, "
+            f"{len(other)} of {b.name} ({such})"
+        )
+    return lines
 
 
 def find_redraws(lineage: NamedLineage) -> list[NamedLineage]:
@@ -194,12 +222,17 @@ def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids
     return shared[agree].to_numpy(np.int64)
 
 
-def _committed_metrics(a: NamedLineage, b: NamedLineage) -> pd.DataFrame:
-    """Metrics that differ in the metric tables of both lineages, which git tracks."""
+def _committed_metrics(a: NamedLineage, b: NamedLineage) -> tuple[pd.DataFrame, list[str]]:
+    """Metrics that differ in the metric tables of both lineages, which git tracks; and lines on those of one alone."""
     paths = sorted(path for path in _differing([a, b]) if path.endswith(".csv") and Path(path).parent.name == "tables")
     pairs = [tuple(side.open_output(path) for side in (a, b)) for path in paths if path in b.outputs()]
     metric = [pair for pair in pairs if all(map(_has_metrics, pair))]
-    return compare_metrics([tuple(read_table(file, METRICS) for file in pair) for pair in metric])
+    tables = [tuple(read_table(file, METRICS) for file in pair) for pair in metric]
+    of_a, of_b = (
+        {key for pair in tables for key in pair[side][list(Measure.KEY)].itertuples(index=False, name=None)}
+        for side in (0, 1)
+    )
+    return compare_metrics(tables), _unlike(a, b, of_a, of_b)
 
 
 def _figures(side: NamedLineage) -> dict[str, tuple[float, float, float]]:

@@ -20,7 +20,7 @@ from tasks.audit.trials import ASKED
 from tasks.judges.cases import Asked
 from tasks.judges.rates import rate_rows
 from tasks.llm.costs import Used
-from tasks.reporting.display import words
+from tasks.reporting.display import percent, words
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.statistics.metric_rows import Row, balanced_accuracy, bounds_rows, mean_row, metric_row, metric_table
 from tasks.statistics.paired_verdicts import Compared, agreement, compared, right, tested_rows
@@ -316,9 +316,10 @@ def not_found(card: pd.DataFrame) -> list[str]:
         lost = told[told["loss_of_accuracy"].notna()]
         if len(lost):
             lines.append(
-                f"{judge}: {len(told)} of {len(own)} changes that should not matter change the answers no more than "
+                f"{judge}: {len(told)} of {len(own)} changes that should not matter cost no more right answers than "
                 f"chance would (family-wise level {LEVEL}); none costs more than {100 * lost['high'].max():.1f} points "
-                f"(each tested on {int(told['texts'].min())} or more texts)"
+                f"and changes more than {percent(lost['flipped'].max())} of answers (each tested on "
+                f"{int(told['texts'].min())} or more texts)"
             )
     return lines
 

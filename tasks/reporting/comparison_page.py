@@ -33,7 +33,7 @@ class Compared:
     """Two lineages by name, with the tables of `tasks.tracking` on their differences.
 
     ``figures``: the key figures of both. ``missing`` says which tables of single records are not at hand, if the
-    measures were not tested for that.
+    measures were not tested for that; ``unlike``, which measures only one of them has.
     """
 
     a: str
@@ -44,6 +44,7 @@ class Compared:
     costs: pd.DataFrame
     measures: pd.DataFrame
     missing: str = ""
+    unlike: Sequence[str] = ()
 
     @property
     def moved(self) -> int:
@@ -82,7 +83,7 @@ class Compared:
         said = [
             f"{self._cause(_merged(parts))} ({len(parts)} of {len(self.measures)} measures)" for parts in kinds.values()
         ]
-        return [self.missing, *said] if self.missing else said
+        return [*filter(None, [self.missing]), *self.unlike, *said]
 
     def _cause(self, note: str) -> str:
         """The note, after what in the inputs explains that records do not pair."""

@@ -18,6 +18,7 @@ from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, fetch_outputs, find_lineage, recorded_lineages, run_name, store_folder
 from flows.repository.cache import cached_file
 from flows.repository.workspace import FINGERPRINTS
+from flows.runtime.tables import table_bytes
 from schemas.errors import SourceError, VignetteError
 from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document
@@ -49,11 +50,18 @@ def kept(clone: Path, path: str, frame: pd.DataFrame) -> dict[str, str]:
 
 
 def record(
-    clone: Path, scores: np.ndarray, *, failed: int = 0, redraw: int = 0, model: str = "m", sampled: int | None = 0
+    clone: Path,
+    scores: np.ndarray,
+    *,
+    failed: int = 0,
+    redraw: int = 0,
+    model: str = "m",
+    sampled: int | None = 0,
+    condition: str = "json",
 ) -> NamedLineage:
     """Record a lineage of one stage that scored all records except the first ``failed``; ``sampled``: their seed."""
     table = pd.DataFrame({"record": np.arange(RECORDS)[failed:], "value": scores[failed:]})
-    table = table.assign(system="compact notes", condition="json", item="all", metric="claim_recall")
+    table = table.assign(system="compact notes", condition=condition, item="all", metric="claim_recall")
     unscored = pd.DataFrame({"record": [str(number) for number in range(failed)]}, dtype="str")
     role = {"model": model, "redraw": redraw} if redraw else {"model": model}
     outs = [kept(clone, "data/doclens_scores.parquet", table), kept(clone, "data/unscored_doclens.parquet", unscored)]
@@ -130,6 +138,34 @@ def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.Capt
     said = capsys.readouterr().out
     assert f"compared as independent samples: {OTHERS} (1 of 1 measures)" in said
     assert f"  doclens/claim_recall     {scores[0]:.3f} -> {scores[0] + 0.01:.3f}\n  without an" in said
+
+
+def test_measures_of_one_lineage_alone_are_named(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As after a change of the reading of claims, which is the condition of all their rows."""
+    scores = np.random.default_rng(7).random(RECORDS)
+    a, b = record(clone, scores), record(clone, scores + 0.1, condition="clinician")
+    ((table, page),) = compare_lineages(a, [b], clone)
+    said = f"doclens: not compared, as the other lineage has none such: 1 measure of {a.name}, 1 of {b.name}"
+    such = "(compact notes, json, all, claim_recall and compact notes, clinician, all, claim_recall)"
+    assert f"warning: {said} {such}\n" in capsys.readouterr().out and said in page.read_text()
+    assert pd.read_csv(table).empty
+
+
+def test_values_of_one_lineage_alone_are_named_where_records_are_not_at_hand(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = []
+    for number, condition in enumerate(("json", "clinician")):
+        rows = [{"metric": "claim_recall", "condition": condition}, {"metric": "words", "value": 5.0 + number}]
+        md5 = keep(clone / ".dvc" / "cache", table_bytes(metric_table(*({**row, "item": "all"} for row in rows))))
+        nowhere = {"path": "data/doclens_scores.parquet", "md5": str(number) * 32}
+        outs = [{"path": "reports/tables/doclens.csv", "md5": md5}, nowhere]
+        lineage = read_lineage({"stages": {"doclens": {"outs": outs}}})
+        recorded_lineages().write(lineage, Recording("test"))
+        sides.append(find_lineage(lineage.id))
+    ((table, _),) = compare_lineages(sides[0], sides[1:], clone)
+    assert pd.read_csv(table)[["metric", "a", "b"]].to_numpy().tolist() == [["words", 5.0, 6.0]]
+    assert "doclens: not compared, as the other lineage has none such: 1 measure of" in capsys.readouterr().out
 
 
 def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[str]]) -> NamedLineage:

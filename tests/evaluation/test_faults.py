@@ -108,6 +108,12 @@ def test_metrics_that_the_data_does_not_allow_are_an_error(metrics: list, said: 
         evaluate(ROWS, metrics=metrics, judge="simulator")
 
 
+@pytest.mark.parametrize("data", [["a.csv"], {"id": "1", "source": "x"}, "a.csv"])
+def test_what_is_no_table_of_documents_is_refused_with_what_is_read(data: list | dict | str) -> None:
+    with pytest.raises(SourceError, match=r"expected a DataFrame or a list of dictionaries; a file is read by load_no"):
+        evaluate(data, metrics="overlap")
+
+
 def test_citations_are_judged_without_references() -> None:
     rows = [{**row, "outputs": {"A": "Dry cough [0]."}} for row in ROWS]
     found = evaluate(rows, metrics=["doclens", "overlap"], judge="simulator").metrics

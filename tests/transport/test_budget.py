@@ -17,7 +17,7 @@ from tasks.llm.costs import Usage, cost
 from tasks.llm.requests import Request
 from tasks.progress import Count
 from tasks.transport import role
-from tasks.transport.inspection import ledgers
+from tasks.transport.inspection import ledgers, set_ledger
 from tasks.transport.ledger import _fits, read_ledger
 from tasks.transport.prices import Prices
 from tasks.transport.processes import this_process
@@ -38,7 +38,7 @@ from tests.support.scenarios import (
     refuses,
     says,
 )
-from tests.support.stored import sql, within
+from tests.support.stored import fill, sql, within
 
 SMALL = ROLE.model_copy(update={"max_tokens": 10})
 ONE_BY_ONE = Sending(concurrency=1, timeout_s=2)
@@ -53,6 +53,13 @@ def run(url: str, folder: Path, numbers: range, **caps: object) -> list[Answer]:
     budget = Budget.model_validate(caps)
     calls = [chat(n) for n in numbers]
     return ask(url, folder, calls, role=SMALL, sending=ONE_BY_ONE, budget=budget, prices={"big-1": PRICE})
+
+
+def test_a_ledger_is_set_to_a_figure_whatever_it_held_and_the_others_stay(tmp_path: Path) -> None:
+    fill(tmp_path / "responses.sqlite")
+    for name, dollars in (("mine", 2.0), ("theirs", 3.0), ("mine", 0.5)):
+        within(tmp_path / "responses.sqlite", set_ledger, name, dollars)
+    assert (spent(tmp_path, "mine"), spent(tmp_path, "theirs")) == ((0.5, 0), (3.0, 0))
 
 
 def test_the_cap_stops_the_run_in_time_and_the_message_says_how_to_continue(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Printed tables beside what reproduces them: one matrix each, with verdicts, notes and counts by basis."""
 
-from tasks.reporting.papers_page import reproduction_section
+from tasks.papers.conclusions import conclusions
+from tasks.reporting.papers_page import conclusions_section, reproduction_section
 from tasks.reporting.sections import Fold
 from tests.support.report_page import reproduction_rows
 
@@ -51,3 +52,9 @@ def test_wide_tables_are_turned_and_all_are_in_the_order_of_their_numbers() -> N
     assert [column.label for column in fold.tables[0].columns] == ["", "a", "b"] and len(places(fold)) == 7
     titles = [fold.title for fold in folds(*({"table": f"Table {name}"} for name in ("11", "2", "3b", "3a", "20")))]
     assert titles == [f"SimSUM, Table {name}" for name in ("2", "3a", "3b", "11", "20")]
+
+
+def test_what_nothing_here_decides_is_listed_under_its_paper_alone() -> None:
+    parts = conclusions_section(conclusions({}, strict=False)).parts
+    listed = [row[0] for part in parts for fold in part.folds for row in fold.tables[0].rows]
+    assert len(parts) > 2 and len(listed) > 5 and len({cell.value for cell in listed if cell}) == len(listed)

@@ -6,14 +6,17 @@ from io import BytesIO
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import yaml
 
+from schemas.errors import SourceError
 from schemas.params.records import Export
 from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
 from tasks.dataset.export import CHECKSUMS, NOBODY, SPLITS, OverTime, dataset_files
-from tasks.dataset.fields import columns_of
+from tasks.dataset.fields import columns_of, read_dataset
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
 from tests.support.repository import write_files
@@ -46,6 +49,17 @@ def test_the_splits_hold_each_complete_record_once_with_its_spans():
     assert [row["note"][s["start"] : s["end"]] for s in row["note_spans"]] == [s["text"] for s in row["note_spans"]]
     assert len(row["note_spans"]) == 2 and len(row["compact_note_spans"]) == 1
     assert isinstance(row["mention"], list) and row["provenance"] == SIMULATOR
+
+
+def test_an_exported_folder_is_read_again_and_one_of_other_columns_is_refused(tmp_path: Path):
+    for name, content in export_files().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    assert read_dataset(tmp_path)["record"].to_pylist() == list(range(5))
+    for split in SPLITS:
+        pq.write_table(pa.table({"record": [1], "note": ["Dry cough."]}), tmp_path / "data" / f"{split}.parquet")
+    with pytest.raises(SourceError, match=r"columns record, note are those of no domain \(.*respiratory"):
+        read_dataset(tmp_path)
 
 
 def test_parquet_keeps_what_each_span_asserts():

@@ -107,7 +107,8 @@ def run(arguments: list[str]) -> int:
                 said = "an input is nested too deeply to be read; flatten it"
             if said is None:
                 raise
-            said = re.sub(r"(\S{100})\S{5000,}", r"\1...", said)  # a text of a file where an id is expected
+            # A text of a file where an id is expected is cut.
+            said = re.sub(r"\S++", lambda word: word[0] if len(word[0]) <= 5000 else f"{word[0][:100]}...", said)
             print(f"{arguments[0]}: {said}", file=sys.stderr)
             return 1
     return 0

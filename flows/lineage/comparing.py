@@ -134,7 +134,7 @@ def _unlike(a: NamedLineage, b: NamedLineage, of_a: Set[Key], of_b: Set[Key]) ->
         such = " and ".join(", ".join(filter(None, keys[0][1:])) for keys in (one, other) if keys)
         lines.append(
             f"{stage}: not compared, as the other lineage has none such: {number_of(len(one), 'measure')} of {a.name}, "
-            f"{len(other)} of {b.name} ({such})"
+            f"{len(other)} of {b.name}, such as {such}"
         )
     return lines
 

@@ -153,12 +153,8 @@ def against_truth(table: pd.DataFrame) -> Figure | None:
         figure, grid = _panels(len(shown), 2.5, 2.6)
         for axes, name in zip(grid, shown, strict=True):
             for (label, (chosen, truth)), colour, mark in zip(groups.items(), COLOURS, "ovsD", strict=False):
-                style: Any = {
-                    "color": colour,
-                    "markersize": 5,
-                    "alpha": 0.8,
-                    "clip_on": False,
-                }  # whole marks at the edges
+                # Marks at the edges are drawn whole.
+                style: Any = {"color": colour, "markersize": 5, "alpha": 0.8, "clip_on": False}
                 axes.plot(truth[chosen], means.loc[chosen, name], mark, label=label, **style)
             axes.set(title=words(name), xlabel="truth (share)", xlim=(0, 1.05))
             axes.set_ylim(bottom=0)

@@ -146,8 +146,8 @@ def test_measures_of_one_lineage_alone_are_named(clone: Path, capsys: pytest.Cap
     a, b = record(clone, scores), record(clone, scores + 0.1, condition="clinician")
     ((table, page),) = compare_lineages(a, [b], clone)
     said = f"doclens: not compared, as the other lineage has none such: 1 measure of {a.name}, 1 of {b.name}"
-    such = "(compact notes, json, all, claim_recall and compact notes, clinician, all, claim_recall)"
-    assert f"warning: {said} {such}\n" in capsys.readouterr().out and said in page.read_text()
+    such = "compact notes, json, all, claim_recall and compact notes, clinician, all, claim_recall"
+    assert f"warning: {said}, such as {such}\n" in capsys.readouterr().out and said in page.read_text()
     assert pd.read_csv(table).empty
 
 

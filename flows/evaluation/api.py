@@ -19,7 +19,7 @@ import pandas as pd
 
 from flows.evaluation.audit import CLAIMS, judged, make_audit
 from flows.evaluation.estimate import guard
-from flows.evaluation.folder import evaluation_files, manifest, model_of, write_evaluation
+from flows.evaluation.folder import evaluation_files, file_hashes, manifest, model_of, write_evaluation
 from flows.evaluation.judges import given_name, judges_of, with_judges
 from flows.evaluation.models import CommandRun, run_blocking
 from flows.evaluation.several_judges import judge_by_each, require_work_of_judges, share_lists
@@ -56,6 +56,7 @@ async def run_evaluation(
     if judges:
         require_work_of_judges(judges, chosen, data)
     roles, runs = roles_of(chosen, data), dict[str, CommandRun]()
+    read = file_hashes([*data.files, *map(Path, chosen.own)])  # now, as hours may pass until all is judged
     async with AsyncExitStack() as opened:
         for name, own in (judges or {"": params}).items():
             runs[name] = await opened.enter_async_context(CommandRun(own, confirm))
@@ -69,7 +70,7 @@ async def run_evaluation(
             evaluation = await evaluate_data(first, chosen, data)
         for run in runs.values():
             run.require_answers()
-        made_from = manifest(evaluation, chosen, first.params, first.fingerprints, roles)
+        made_from = manifest(evaluation, chosen, first.params, first.fingerprints, roles, read)
         if judges:
             made_from["judges"] = {name: model_of(run.fingerprints, "judge", run.params) for name, run in runs.items()}
         return evaluation, made_from

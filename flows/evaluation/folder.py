@@ -31,9 +31,14 @@ PAGE = "report.html"
 
 
 def manifest(
-    evaluation: Evaluation, chosen: Evaluate, params: Params, fingerprints: Path, roles: Sequence[RoleName]
+    evaluation: Evaluation,
+    chosen: Evaluate,
+    params: Params,
+    fingerprints: Path,
+    roles: Sequence[RoleName],
+    read: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What an evaluation was made from: params, models, code revision, and hashes of the files that were read."""
+    """What an evaluation was made from: params, models, code revision, and the `file_hashes` of what was read."""
     sections = sorted({one.params for one in OF_OUTPUTS})
     used = {
         "seed": params.seed,
@@ -51,12 +56,17 @@ def manifest(
         "data_sha256": _digest(json.dumps(texts, sort_keys=True, default=list).encode()),
         "models": models,
         "code": running_code(),
-        "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
+        "files": dict(read),
         "documents": len(evaluation.documents),
         "systems": evaluation.systems,
         "sections": evaluation.plan.sections,
         "unscored": len(evaluation.tables["unscored"]),
     }
+
+
+def file_hashes(files: Sequence[Path]) -> dict[str, str]:
+    """SHA-256 of each file, by its path."""
+    return {str(path): _digest(path.read_bytes()) for path in files}
 
 
 def model_of(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]:

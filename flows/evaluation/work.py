@@ -73,7 +73,6 @@ class Evaluation:
 
     documents: list[Document]
     plan: Plan
-    files: tuple[Path, ...]
     tables: Frames
     problem: str | None = None
     own: Mapping[str, str] = field(default_factory=dict)
@@ -284,9 +283,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if "planted" in made:
         judge = judge_table(made["planted"], own, seed=params.seed, provenance=made_by)
         tables |= {"judge": judge, "planted": made["planted"]}
-    files = (*data.files, *map(Path, chosen.own))
     meanings = {one.name: (getdoc(one.score) or "").partition("\n")[0] for one in own.functions}
-    return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share), meanings)
+    return Evaluation(documents, plan, tables, problem_of(made, params.runtime.max_unscored_share), meanings)
 
 
 def _by_judge(rows: pd.DataFrame, asking: Sequence[str]) -> pd.Series:

@@ -1,6 +1,7 @@
 """Evaluation of a user's own texts: from a data file to tables, comparisons, questions and the page."""
 
 import asyncio
+import hashlib
 import io
 import json
 import re
@@ -385,3 +386,24 @@ def test_overlap_alone_starts_no_judge_and_does_not_speak_of_one(
     (other := tmp_path / "e.jsonl").write_text("\n".join(map(json.dumps, _rows()[:2])))
     assert run([asked[0], str(other), *asked[2:]]) == 0
     assert f"out: replaced the evaluation of {data} by overlap; --out names another folder" in capsys.readouterr().err
+
+
+OVERWRITES = """
+import pathlib
+from vignette import metric
+
+@metric("zero")
+def zero(texts):
+    pathlib.Path({data!r}).unlink(missing_ok=True)
+    return dict.fromkeys((text.id for text in texts), 0)
+"""
+
+
+def test_the_manifest_has_the_hash_of_the_data_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIGNETTE_WORKSPACE", str(tmp_path))
+    (data := tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, _rows())))
+    digest = hashlib.sha256(data.read_bytes()).hexdigest()
+    (own := tmp_path / "own.py").write_text(OVERWRITES.format(data=str(data)))
+    asked = ["evaluate", str(data), "--metrics", "overlap", "--metric", str(own), "--out", str(tmp_path / "out")]
+    assert run(asked) == 0 and not data.exists()
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["files"][str(data)] == digest

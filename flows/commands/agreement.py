@@ -43,6 +43,7 @@ def main(
     ] = None,
     id_: Annotated[str, typer.Option("--id", help="Column that names the document.")] = "id",
     system: Annotated[str, typer.Option(help="Column that names the system, where there are several.")] = "system",
+    encoding: Annotated[str | None, typer.Option(help="Of a table that is not UTF-8: windows-1252.")] = None,
     evaluation: Annotated[
         Path | None, typer.Option(help="Folder of `vignette evaluate`, whose scores are added by id and system.")
     ] = None,
@@ -68,9 +69,9 @@ def main(
     if not human:
         if given := [name for name, value in (("--metric", metric), ("--evaluation", evaluation)) if value]:
             raise ParamsError(f"{given[0]}: needs --human, the column with people's scores")
-        found = _labelled(data)
+        found = _labelled(data, encoding)
         print_remark(data.parent.parent)
-        print(_said(data, found) + "\n")
+        print(_said(data, found, encoding) + "\n")
         columns = ["condition", "item", "metric", "value", "low", "high", "n", "unscored"]
         figures = found[columns].assign(**(found[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
         print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
@@ -79,7 +80,7 @@ def main(
         _write(found, out)
         return
     with of_form(str(data), SCALARS):
-        table = _table(data, id_, system, human, metric or [])
+        table = _table(data, id_, system, human, metric or [], encoding)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
     others = [str(name) for name in table if name not in (*human, "document", "system")]
     _require_columns(data, metric or [], others)
@@ -99,19 +100,19 @@ def main(
     _write(found, out)
 
 
-def _labelled(data: Path) -> pd.DataFrame:
+def _labelled(data: Path, encoding: str | None) -> pd.DataFrame:
     """METRICS of the judge of a labelled sheet. Raises SourceError for a file that `read_labels` refuses."""
     from flows.repository.params import load_params
     from flows.repository.workspace import params_file
     from tasks.judges.human_labels import file_rows
 
     try:
-        return file_rows(data, seed=load_params(params_file()).seed)
+        return file_rows(data, seed=load_params(params_file()).seed, encoding=encoding)
     except (OSError, ValueError) as error:
         raise SourceError(f"{error} (--human names the columns of people's scores in another table)") from error
 
 
-def _said(data: Path, found: pd.DataFrame) -> str:
+def _said(data: Path, found: pd.DataFrame, encoding: str | None) -> str:
     """What METRICS of a labelled sheet show, and which sheets of its folder are of other claims."""
     from tasks.judges.human_labels import sheet_of
     from tasks.reporting.display import percent
@@ -119,7 +120,7 @@ def _said(data: Path, found: pd.DataFrame) -> str:
     from tasks.reporting.show import cell
 
     rows = {row["metric"]: row for row in found.to_dict("records")}
-    about, line = sheet_of(data), {name: cell(row, percent).line() for name, row in rows.items()}
+    about, line = sheet_of(data, encoding), {name: cell(row, percent).line() for name, row in rows.items()}
     of = f", {described(about[0])['label']} of system {about[1]}" if about else ""
     others = [file.name for file in sorted(data.parent.glob(f"{_SHEETS}*.csv")) if about and file.name != data.name]
     powered, judged = rows["powered_share"]["value"], percent(rows["judged_share"]["value"])
@@ -178,7 +179,9 @@ def _write(found: pd.DataFrame, out: Path | None) -> None:
         print(f"written: {out}")
 
 
-def _table(data: Path, id_: str, system: str, human: list[str], metrics: Sequence[str] = ()) -> pd.DataFrame:
+def _table(
+    data: Path, id_: str, system: str, human: list[str], metrics: Sequence[str] = (), encoding: str | None = None
+) -> pd.DataFrame:
     """The rows with ``document`` and ``system``, columns of numbers as floats.
 
     Raises SourceError for a word in a column of scores: of people's, of ``metrics``, or, without any, of some numbers.
@@ -189,7 +192,7 @@ def _table(data: Path, id_: str, system: str, human: list[str], metrics: Sequenc
     from tasks.texts.files import read_rows
     from tasks.texts.numbers import with_points
 
-    found = read_rows(data)
+    found = read_rows(data, encoding=encoding)
     read = found.rows
     for note in found.notes:
         print(note, file=sys.stderr)

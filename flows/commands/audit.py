@@ -51,6 +51,7 @@ def main(
     map_: Annotated[
         list[str] | None, typer.Option("--map", help="FIELD=COLUMN of --texts, for example reference=note.")
     ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of --texts that are not UTF-8: windows-1252.")] = None,
     people: Annotated[
         Path | None,
         typer.Option(help="Folder of outside data with K-QA or PriMock57: agreement with the people who judged these."),
@@ -106,9 +107,9 @@ def main(
     _refuse("--verdicts", verdicts, asking)
     asked, folder = not verdicts and export is None, out or Path("audit")
     if example:
-        _refuse("--example", example, {"--texts": texts, "--map": map_})
+        _refuse("--example", example, {"--texts": texts, "--map": map_, "--encoding": encoding})
         texts, judges = EXAMPLE, judges or (["simulator"] if asked else None)
-    mapping, made_of = _texts(texts, map_, example)
+    mapping, made_of = _texts(texts, map_, encoding, example)
     cases = cases if cases is not None else FEW if example else CLAIMS
     chosen = tasks_of(texts, None if tasks is None else [name.strip() for name in tasks.split(",")])
     required = _required(require, chosen)
@@ -119,7 +120,9 @@ def main(
     every = judges_of(loaded, judges or []) if asked else []
     if every and not dry_run:
         print(_announced(every, chosen, cases, made_of, folder), flush=True)
-    audit = make_audit(texts, loaded, mapping, cases=cases, tasks=chosen, takes=takes or 3, people=people)
+    audit = make_audit(
+        texts, loaded, mapping, cases=cases, tasks=chosen, takes=takes or 3, people=people, encoding=encoding
+    )
     for reason in reasons(audit, every):
         print(reason, flush=True)
     if export is not None:
@@ -158,10 +161,13 @@ def _print_cost(every: Sequence[Params], audit: Audit) -> None:
         print_lines(asyncio.run(audit_cost(params, audit)))
 
 
-def _texts(texts: Path | None, map_: Sequence[str] | None, example: bool) -> tuple[dict[str, str], str]:
-    """Column by field of the texts, and what they are called. Raises ParamsError for columns of no file."""
-    if map_ and texts is None:
-        raise ParamsError("--map: has no effect without --texts; name the file whose columns it maps")
+def _texts(
+    texts: Path | None, map_: Sequence[str] | None, encoding: str | None, example: bool
+) -> tuple[dict[str, str], str]:
+    """Column by field of the texts, and what they are called. Raises ParamsError for options about no file."""
+    given = [name for name, value in (("--map", map_), ("--encoding", encoding)) if value]
+    if given and texts is None:
+        raise ParamsError(f"{given[0]}: has no effect without --texts; name the file that it is about")
     source = "the documents that ship" if example else "notes of the simulator" if texts is None else texts.name
     return mapped(map_ or []), source
 

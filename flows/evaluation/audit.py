@@ -112,10 +112,12 @@ def make_audit(
     tasks: Sequence[str] | None = None,
     takes: int = 1,
     people: Path | None = None,
+    encoding: str | None = None,
 ) -> Audit:
     """The audit of texts of a file, references or else sources, or of the simulator's notes.
 
-    ``mapping``: column of the file by field; ``tasks``: as of `tasks_of`; ``people``: folder with people's verdicts.
+    ``mapping``: column of the file by field; ``encoding``: of a file that is not UTF-8; ``tasks``: as of `tasks_of`;
+    ``people``: folder with people's verdicts.
     Raises SourceError for one without any, and for texts that no claim can be planted into.
     """
     size, chosen = cases / CLAIMS, tasks_of(file, tasks)
@@ -138,7 +140,7 @@ def make_audit(
     if prompts is not None:
         texts = written(prompts, params)
     else:
-        read = read_documents(Path(str(file)), mapping=mapping)
+        read = read_documents(Path(str(file)), mapping=mapping, encoding=encoding)
         texts, left_out = {one.id: one.reference or one.text for one in read.documents}, [*left_out, *read.notes]
     return Audit(texts, cases_of(texts, params, cases=cases), chosen, takes, prompts, size, errors, left_out, sets)
 

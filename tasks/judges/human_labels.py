@@ -28,14 +28,14 @@ _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
 """With the form in which pandas and spreadsheets save a column of numbers that has gaps."""
 
 
-def read_labels(path: Path) -> pd.DataFrame:
+def read_labels(path: Path, encoding: str | None = None) -> pd.DataFrame:
     """VERDICTS of a sheet, see `parse_labels`; raises SourceError for what cannot be read."""
-    return parse_labels(str(path), with_verdicts(path, _as_csv(path)))
+    return parse_labels(str(path), with_verdicts(path, _as_csv(path, encoding)))
 
 
-def _as_csv(path: Path) -> str:
+def _as_csv(path: Path, encoding: str | None) -> str:
     """A sheet as CSV text with commas, however a spreadsheet saved it. Raises SourceError, see `read_rows`."""
-    rows = [dict(row.values) for row in read_rows(path).rows]
+    rows = [dict(row.values) for row in read_rows(path, encoding=encoding).rows]
     if not rows:
         raise SourceError(f"{path}: no label, as there are no rows; expected the columns {', '.join(COLUMNS)}")
     return pd.DataFrame(rows).to_csv(index=False)
@@ -72,11 +72,11 @@ def _kept(path: Path) -> pd.DataFrame | None:
     return found if {"item", "judged"} <= {*found} and found["item"].is_unique else None
 
 
-def sheet_of(path: Path) -> tuple[str, str] | None:
+def sheet_of(path: Path, encoding: str | None = None) -> tuple[str, str] | None:
     """Metric and system of a sheet of `vignette evaluate`, by the file JUDGED of its folder; None for other tables."""
     if (kept := _kept(path)) is None:
         return None
-    items = pd.read_csv(StringIO(_as_csv(path)), dtype="str", keep_default_na=False)["item"]
+    items = pd.read_csv(StringIO(_as_csv(path, encoding)), dtype="str", keep_default_na=False)["item"]
     own = kept[kept["item"].isin(items)].reindex(columns=["metric", "system"]).dropna()
     return None if own.empty else (own["metric"].iloc[0], own["system"].iloc[0])
 
@@ -113,9 +113,9 @@ def _flag(name: str, row: int, column: str, value: str) -> bool:
     return written in _YES
 
 
-def file_rows(path: Path, *, seed: int) -> pd.DataFrame:
+def file_rows(path: Path, *, seed: int, encoding: str | None = None) -> pd.DataFrame:
     """METRICS of a CSV file of labels; the file's name is the judge. Raises ValueError, see `parse_labels`."""
-    if not (labels := read_labels(path))["truth"].notna().any():
+    if not (labels := read_labels(path, encoding))["truth"].notna().any():
         raise SourceError(f"{path}: no label; enter 1 or 0 in the column label, from the top")
     return label_rows(labels, system=path.stem, seed=seed, provenance=f"human labels of {path.name}")
 

@@ -116,15 +116,15 @@ def _decode(path: Path, encoding: str | None = None) -> str:
             return text
         if encoding is None:
             found = "a null character, as UTF-16 has them in Latin letters"
-            remedy = "save the file in UTF-8, or, for evaluate, give --encoding utf-16-le"
+            remedy = "save the file in UTF-8, or give --encoding utf-16-le where the command has it"
             raise SourceError(f"{path}: holds {found}; {remedy}")
     except UnicodeDecodeError as error:
         line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
         if encoding is None:
             shown = raw[max(error.start - 20, 0) : error.start + 20].decode("cp1252", errors="replace")
             raise SourceError(
-                f"{path}: line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8, or, for evaluate, give "
-                f"--encoding windows-1252 if it should read {' '.join(shown.split())!r}"
+                f"{path}: line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8, or give --encoding "
+                f"windows-1252, where the command has it, if it should read {' '.join(shown.split())!r}"
             ) from error
     try:
         return raw.decode(encoding)

@@ -89,6 +89,18 @@ def test_a_cell_by_which_a_row_would_be_left_out_is_named(
     assert message in capsys.readouterr().err
 
 
+def test_a_table_of_a_windows_program_is_read_with_its_encoding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"Mü{at};{at};{at % 3}" for at in range(6)]
+    (file := tmp_path / "s.csv").write_bytes("\n".join(["id;quality;rouge", *rows]).encode("cp1252"))
+    assert run(asked := ["agreement", str(file), "--human", "quality"]) == 1
+    assert "or give --encoding windows-1252, where" in capsys.readouterr().err
+    assert run([*asked, "--encoding", "windows-1252"]) == 0
+    (file := tmp_path / "labels.csv").write_bytes("cluster;item;judged;label\nMü;Mü;1;1\n".encode("cp1252"))
+    assert run(["agreement", str(file), "--encoding", "windows-1252"]) == 0
+
+
 def test_numbers_as_ids_are_those_of_the_evaluation(tmp_path: Path) -> None:
     """Where one is written as 7.0, as in a column that pandas kept as decimals."""
     rows = [{"id": float(at) if at else "x", "quality": at, "rouge": at % 3} for at in range(9)]

@@ -59,6 +59,12 @@ class WatchTree:
                 f"watch.branch {self.branch} is no branch or commit of {root()}; make it again "
                 f"(git branch {self.branch} COMMIT), or name another in params.yaml"
             )
+        if f"branch {self._reference}" in git_text("worktree", "list", "--porcelain").splitlines():
+            name = self._reference.removeprefix("refs/heads/")
+            raise VignetteError(
+                f"watch.lineages {name} is checked out in a working tree of yours (git worktree list), where each new "
+                f"lineage would look like an edit that undoes it; check out another branch, or: git switch -d {name}"
+            )
         self._make()
         tip = self.tip()
         self._git("checkout", "--quiet", "--force", "--detach", tip or watched)

@@ -236,6 +236,15 @@ def test_a_new_result_is_committed_whatever_files_the_user_has_git_ignore(
     assert git(clone, "show", "lineages:reports/more.csv") == "0.5"
 
 
+def test_a_branch_of_lineages_that_the_user_has_checked_out_is_not_moved(clone: Path, tree: WatchTree) -> None:
+    made, mine = rebuilt(tree, "0.2\n", "lineage/a"), clone / "own"
+    git(clone, "worktree", "add", "--quiet", str(mine), "lineages")
+    with pytest.raises(VignetteError, match=r"lineages is checked out.*git switch -d lineages"):
+        tree.reset()
+    git(mine, "switch", "--quiet", "-d", "lineages")
+    assert not tree.reset() and tree.head() == made
+
+
 def test_a_missing_branch_is_named(clone: Path) -> None:
     with pytest.raises(VignetteError, match=r"watch.branch absent is no branch.*git branch absent COMMIT"):
         WatchTree(Watch(branch="absent")).reset()

@@ -178,7 +178,7 @@ def _counts(group: pd.DataFrame) -> tuple[Ids, npt.NDArray[np.float32], tuple[st
     records, row = np.unique(group["record"].to_numpy(np.int64), return_inverse=True)
     seeds, column = np.unique(group["seed"].to_numpy(), return_inverse=True)
     true, guess = (np.full((len(records), len(seeds)), -1, dtype=np.int8) for _ in range(2))
-    names = sorted({*group["label"].cat.categories, *group["predicted"].cat.categories})
+    names = sorted({"yes", *group["label"].cat.categories, *group["predicted"].cat.categories})
     for place, side in ((true, "label"), (guess, "predicted")):
         code = np.array([names.index(name) for name in group[side].cat.categories], dtype=np.int8)
         place[row, column] = code[group[side].cat.codes.to_numpy()]

@@ -31,6 +31,11 @@ def test_f1_of_fever_is_macro_over_its_values() -> None:
     assert measure.value() == pytest.approx((1 + 0 + 4 / 5) / 3)
 
 
+def test_f1_of_a_symptom_that_nobody_has_and_nothing_predicts_is_0_where_no_other_symptom_is_had_either() -> None:
+    (measure,) = prediction_measures(predictions(["no", "no"], ["no", "no"]), "baseline").values()
+    assert (measure.classes, measure.value()) == (("yes",), 0)
+
+
 def scored(values: dict[int, float], failed: list[int] | None = None, *, metric: str = "m") -> Measure:
     """A mean of scores, by record id; those of "m" lie between 0 and 1."""
     table = pd.DataFrame({"record": list(values), "value": list(values.values())})

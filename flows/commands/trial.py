@@ -72,16 +72,23 @@ def main(
     probe_roles(few, [*few.roles], folder / FINGERPRINTS)
     lines, failed = asyncio.run(_run(names, params, few, folder, all_documents=whole))
     if not (whole and {*params.by_rules} == {*params.roles}):
-        said = f"the whole run, {params.sample.records:,} records, estimated from the calls of the trial:"
-        print(f"\n{said}\n", flush=True)
-        print_lines(lines, ["not counted: patients with many visits (visits.long_visits), for which see --estimate"])
+        said = ["not counted: patients with many visits (visits.long_visits), for which see --estimate"]
+        if lacking := [name for name in failed if name in model_stages(MAIN)]:
+            said += [f"not counted, or in part, as they failed or were not run: {', '.join(lacking)}; see --estimate"]
+        print(
+            f"\nthe whole run, {params.sample.records:,} records, estimated from the calls of the trial:\n", flush=True
+        )
+        print_lines(lines, said)
         print_ledger(params)
     print()
+    page = folder / "data/report/index.html"
     if whole:
         print_figures(few, folder / "reports" / "tables")
-        print(f"report of the trial: {folder / 'data/report/index.html'}; to run it all: vignette repro")
+    if page.is_file():
+        print(f"report of the trial: {page}; to run it all: vignette repro")
     else:
-        print(f"tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
+        made = "no report was made; " if whole else ""
+        print(f"{made}tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
     if failed:
         raise VignetteError(f"failed: {', '.join(failed)}; see above. Answered calls are kept")
 

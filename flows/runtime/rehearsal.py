@@ -199,12 +199,12 @@ async def run_small(
     made = {Path(path) for name in order for path in declared_outputs(stages[name])}
     made |= {FINGERPRINTS / f"{role}.json" for role in few.roles}
     times = dict[str, float]()
-    for name in order:
+    placed = {name: _moved(stage_files(pipeline, name), made, folder) for name in order}
+    for file in (file for files in placed.values() for file in files.outs.values()):  # also of what will not be run
+        shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
+    for name, files in placed.items():
         if is_stopped(name):
             continue
-        files = _moved(stage_files(pipeline, name), made, folder)
-        for file in files.outs.values():
-            shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
         stage, error = SmallStage(files, few, folder / FINGERPRINTS, Sample(documents)), None
         try:
             await stage_function(name.partition("@")[0])(stage)

@@ -87,6 +87,7 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
     assert "    Sure! Here is\n    what you asked\n" in said.out
     table = [line.split() for line in said.out.split("the whole run, 1,000 records")[1].splitlines()]
     assert ["good", "writer", "vignette-writer", "1200"] in [row[:4] for row in table], "6 calls for 5 records"
+    assert "not counted, or in part, as they failed or were not run: bad, next; see --estimate" in said.out
     assert (folder / "tables/drawn.txt").read_text() == "5" and len(pd.read_parquet(file)) == 1
     assert not Path("tables").exists() and not Path("fingerprints").exists()
     with pytest.raises(VignetteError, match="failed: bad"):
@@ -95,11 +96,16 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
     assert (folder / "tables/drawn.txt").read_text() == "2"
 
 
-def test_a_whole_trial_runs_all_stages_but_the_record_on_all_documents(params: Params, tmp_path: Path) -> None:
+def test_a_whole_trial_runs_all_stages_but_the_record_on_all_documents(
+    params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (earlier := tmp_path / "state" / "whole" / "data" / "n.txt").parent.mkdir(parents=True)
+    earlier.write_text("of an earlier trial")
     with pytest.raises(VignetteError, match="failed: bad, next; see above"):
         trial.main(records=30, whole=True)
     folder = tmp_path / "state" / "whole"
     assert (folder / "data/trained.txt").read_text() == "30 records, 20 documents, seeds [0]"
+    assert "no report was made; tables of the trial" in capsys.readouterr().out and not earlier.exists()
     assert not (folder / "data/record.txt").exists() and not Path("tables").exists()
 
 

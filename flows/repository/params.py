@@ -131,7 +131,9 @@ def _explain(path: Path, problem: object) -> str:
     if problem["type"] == "missing":
         return f"{path}: key {key} is missing"
     found = problem["input"]
-    private = isinstance(found, str) and "@" in found and ":" in found.partition("@")[0]  # perhaps user:password@host
+    private = isinstance(found, str) and (  # perhaps user:password@host, or with a key in its query
+        key.endswith("base_url") or ("@" in found and ":" in found.partition("@")[0])
+    )
     shown = public_url(found) if private else found
     return f"{path}: {key} is {shown!r}; {expectation(problem)}"
 

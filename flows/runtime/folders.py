@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -205,4 +206,7 @@ def defused(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_text(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
+    if not isinstance(value, str):
+        return value
+    value = re.sub(r"\r(?!\n)", "\n", value)  # csv quotes no lone one, which would begin a row
+    return f"'{value}" if value.lstrip().startswith(("=", "+", "-", "@")) else value

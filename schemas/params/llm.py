@@ -3,7 +3,7 @@
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.params.base import Section
 
@@ -76,6 +76,18 @@ class Role(Section):
         if isinstance(values, dict) and "api_key_env" in values:
             raise ValueError("api_key_env shapes no reply: set it in runtime.sending, under the same role")
         return values
+
+    @field_validator("base_url", "model")
+    @classmethod
+    def _require_address(cls, value: str, info: ValidationInfo) -> str:
+        """Refuse what the client library would fail at: both are part of addresses."""
+        if not value.isprintable():
+            raise ValueError("expected no line break or other control character")
+        try:
+            _ = info.field_name == "base_url" and urlsplit(value).port
+        except ValueError:
+            raise ValueError("expected simulator, or an address such as http://HOST:8000/v1") from None
+        return value
 
     @property
     def structured_ways(self) -> tuple[Structured, ...]:

@@ -38,7 +38,7 @@ def _as_csv(path: Path, encoding: str | None) -> str:
     rows = [dict(row.values) for row in read_rows(path, encoding=encoding).rows]
     if not rows:
         raise SourceError(f"{path}: no label, as there are no rows; expected the columns {', '.join(COLUMNS)}")
-    return pd.DataFrame(rows).to_csv(index=False)
+    return pd.DataFrame(rows).to_csv(index=False, lineterminator="\r\n")  # quotes cells with either
 
 
 def with_verdicts(path: Path, text: str) -> str:

@@ -130,16 +130,16 @@ def read_completion(body: str) -> Completion:
         text, lacks = answer_part(_content(message.get("content")))
         parts = message["content"] if isinstance(message.get("content"), list) else []
         refused = [part["refusal"] for part in (message, *parts) if isinstance(part, dict) and part.get("refusal")]
-        finish = choice.get("finish_reason")
+        finish = choice.get("finish_reason") and _encodable(choice["finish_reason"])
         if _is(finish, _BROKEN):
             reason = f"the endpoint broke the reply off (finish_reason {finish})"
             raise SendFailure("lost", reason, unknown=True, usage=usage)
         return Completion(
             text=without_fence(text),
-            refusal=str(refused[0]) if refused else None,
+            refusal=_encodable(refused[0]) if refused else None,
             finish=finish,
-            model=str(loaded.get("model") or ""),
-            system_fingerprint=loaded.get("system_fingerprint"),
+            model=_encodable(loaded.get("model") or ""),
+            system_fingerprint=loaded.get("system_fingerprint") and _encodable(loaded["system_fingerprint"]),
             usage=usage,
             lacks=lacks or _instead(message),
         )
@@ -152,10 +152,7 @@ def _is(finish: object, reasons: set[str]) -> bool:
 
 
 def _content(content: Any) -> str:
-    """The message's text, which some endpoints send as a list of parts, reasoning among them.
-
-    Lone surrogates become U+FFFD.
-    """
+    """The message's text, which some endpoints send as a list of parts, reasoning among them."""
     if isinstance(content, list | dict):
         content = [content] if isinstance(content, dict) else content
         parts = [part if isinstance(part, dict) else {"text": part} for part in content]
@@ -163,7 +160,12 @@ def _content(content: Any) -> str:
         content = "".join(text for text in texts if isinstance(text, str))
     if not isinstance(content, str | None):
         raise TypeError(type(content).__name__)
-    return (content or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return _encodable(content or "")
+
+
+def _encodable(value: object) -> str:
+    """A value of a reply as a text that can be kept and sent: lone surrogates become U+FFFD."""
+    return str(value).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def _instead(message: Mapping[str, Any]) -> str:

@@ -175,7 +175,7 @@ def served_identity(role: Role, entry: dict[str, Any], answered: str, system_fin
     """
     said = {
         "answered": answered,
-        "owner": str(entry.get("owned_by") or ""),
+        "owner": str(entry.get("owned_by") or "").encode(errors="replace").decode(),  # without lone surrogates
         "system_fingerprint": system_fingerprint or "",
     }
     return named_identity(role) | {name: value for name, value in said.items() if name in role.identity}

@@ -9,10 +9,13 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
+import yaml
 
 from flows.commands.parser import run
 from flows.evaluation.api import evaluate
 from flows.evaluation.judges import choose_role, given_name, judges_of, name_judges, with_judges
+from flows.repository.params import load_params
+from flows.repository.workspace import params_file
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import Role, Sending, key_variable
 from tasks.audit.card import CHANGE_NAMES, FIRST
@@ -81,6 +84,21 @@ def test_an_address_that_is_refused_is_shown_without_its_key(judges: list[str]) 
     with pytest.raises(ParamsError, match=r"https://host/v1|an invalid address") as error:
         name_judges(shipped(), judges)
     assert "secret" not in str(error.value)
+
+
+@each(
+    "judge", ["m\nx@http://h/v1", "m@http://h:99999/v1?key=secret", "m@http://[::1/v1?key=secret", "m@http://h/\x1b"]
+)  # fmt: skip
+def test_what_no_address_can_be_is_refused_before_anything_is_sent(tmp_path: Path, judge: str) -> None:
+    with pytest.raises(ParamsError, match="expected") as error:
+        choose_role(judge, "judge", shipped())
+    model, _, url = judge.partition("@")
+    edited = yaml.safe_load(params_file().read_text())
+    edited["roles"]["judge"] |= {"base_url": url, "model": model}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(edited))
+    with pytest.raises(ParamsError, match=r"roles\.judge\.(base_url|model) is") as in_file:
+        load_params(tmp_path / "params.yaml")
+    assert "secret" not in f"{error.value} {in_file.value}"
 
 
 def test_a_judge_has_the_name_that_it_is_given_in_an_audit_too() -> None:

@@ -1,5 +1,6 @@
 """Human labels of some of a judge's verdicts calibrate the judge."""
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def test_labels_that_pandas_or_a_spreadsheet_saved_are_read_back(tmp_path: Path)
     assert "a,1.0,1.0\nb,0.0,\n" in file.read_text()
     saved.to_csv(tmp_path / "semicolons.csv", index=False, sep=";", encoding="utf-8-sig")
     saved.to_excel(tmp_path / "labels.xlsx", index=False)
-    for kind in (file, tmp_path / "semicolons.csv", tmp_path / "labels.xlsx"):
+    saved.assign(claim="a\rb").to_csv(tmp_path / "returns.csv", index=False, quoting=csv.QUOTE_ALL)
+    for kind in (file, tmp_path / "semicolons.csv", tmp_path / "returns.csv", tmp_path / "labels.xlsx"):
         found = read_labels(kind)
         assert found["value"].tolist() == [1, 0, 1], kind
         assert found["truth"].fillna(-1).tolist() == [1, -1, 0], kind

@@ -366,6 +366,7 @@ def test_what_is_there_twice_is_found_without_comparing_all_with_all(read: Calla
         ("@SUM(1)", "'@SUM(1)"),
         ("\t=1", "'\t=1"),
         ("a=1", "a=1"),
+        ("a\r=1\r\n", "a\n=1\r\n"),  # a lone one is not quoted: the rest of the cell would be a row
     ],
 )
 def test_no_cell_and_no_column_of_a_table_is_a_formula(text: str, shown: str) -> None:

@@ -56,9 +56,9 @@ def with_reasoning(body: Body, _: int) -> Body:
     return answer
 
 
-def surrogate(body: Body, _: int) -> Response:
-    """A lone surrogate, which UTF-8 cannot encode."""
-    return Response(json.dumps(completion('{"holds": "\ud800"}', body)), media_type="application/json")
+def escaped(text: str | None, **fields: Any) -> Script:
+    """An endpoint that replies with characters which UTF-8 cannot encode: lone surrogates."""
+    return lambda body, _: Response(json.dumps(completion(text, body, **fields)), media_type="application/json")
 
 
 def reads(script: Script, value: Any) -> Scenario:
@@ -170,7 +170,9 @@ SCENARIOS: dict[str, Scenario] = {
     "refused": Scenario(says(None, refusal="I cannot help"), 1, ok=0, failure=r"refused \(I cannot help\)"),
     "filtered": Scenario(says("x", finish="content_filter"), 1, ok=0, failure="content filter"),
     "another kind of object": refused_for_good(says('{"verdict": "yes"}'), "holds: Field required"),
-    "a lone surrogate": refused_for_good(surrogate, "holds"),
+    "a lone surrogate": refused_for_good(escaped('{"holds": "\ud800"}'), "holds"),
+    "a lone surrogate as the finish reason": refused_for_good(escaped("x", finish="\ud800"), "finish_reason"),
+    "a refusal with a lone surrogate": refused_for_good(escaped(None, refusal="No \ud800"), "refused"),
     "reasoning without an answer": refused_for_good(says("<think>Hm, let me think about"), "it was empty"),
     "broken off by the endpoint": Scenario(
         but_for_greeting(says("x", finish="error")), 1, ok=0, failure="finish_reason error", kept=0

@@ -19,9 +19,10 @@ from starlette.responses import RedirectResponse, Response
 from flows.commands import parser
 from flows.repository.workspace import be_quiet
 from schemas.errors import EndpointError
+from schemas.params.llm import Role
 from tasks.transport.shown import printable
 from tests.support.endpoints import chat
-from tests.support.hosted import Hosted, hosted
+from tests.support.hosted import Body, Hosted, completion, hosted
 from tests.support.imports import ROOT
 from tests.support.memory import growth_below
 from tests.support.scenarios import QUICK, Scenario, ask, but_for_greeting, look, refuses, says
@@ -121,6 +122,17 @@ def test_hostile_lists_of_models_are_passed_over(tmp_path: Path) -> None:
             endpoint.models_reply = reply
             with growth_below(LITTLE):
                 assert look(endpoint, tmp_path).greeting.model == "big-1"
+
+
+def test_names_of_a_model_that_utf_8_cannot_encode_are_kept_without_their_halves(tmp_path: Path) -> None:
+    def reply(body: Body, _: int) -> Response:
+        return Response(json.dumps(completion("x", body, model="m\ud800", system_fingerprint=["\ud800"])))
+
+    with hosted(reply) as endpoint:
+        endpoint.models_reply = Response(json.dumps({"id": "big-1", "owned_by": "\ud800"}))
+        role = Role(base_url=endpoint.base_url, model="big-1", identity=["answered", "owner", "system_fingerprint"])
+        found = look(endpoint, tmp_path).identity(role)
+    assert all(found[name].isprintable() for name in role.identity)
 
 
 def test_everything_that_a_command_prints_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,7 @@ def inspect_rows(log: Mapping[str, Any], file: str, notes: list[str]) -> list[Ro
         notes.append(f"{file}: not read of the inputs: {', '.join(sorted(unread))}")
     if cut:
         notes.append(
-            f"{file}: {number_of(len(cut), 'output')} ended by {', '.join(sorted(set(cut)))}; read as they are"
+            f"{file}: {number_of(len(cut), 'output')} ended by {', '.join(sorted(set(cut)))}; they may not be whole"
         )
     return [Row(f"{file}: sample {name}", row) for name, row in rows.items()]
 

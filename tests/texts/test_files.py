@@ -318,7 +318,7 @@ def test_what_of_an_eval_log_is_not_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text(json.dumps(log))
     inputs, ends = read_documents(tmp_path / "d.json").notes
     assert inputs.endswith("not read of the inputs: choices, image of user, messages of system")
-    assert ends.endswith("1 output ended by max_tokens, and may not be whole; read as all others")
+    assert ends.endswith("1 output ended by max_tokens; they may not be whole")
 
 
 def test_an_id_is_the_same_with_accents_composed_or_apart(tmp_path: Path) -> None:

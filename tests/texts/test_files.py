@@ -310,6 +310,23 @@ def test_lists_and_mappings_are_read_as_parquet_and_pandas_write_them(tmp_path: 
     assert read_documents(tmp_path / "n.csv").documents[0].source == ("['Dry.' 'Cough.']",)
 
 
+@each("form", ["brat", "label-studio"])
+def test_annotations_of_other_kinds_are_named(tmp_path: Path, form: str) -> None:
+    """As a negation that another project states, whose loss would turn what the span says."""
+    (tmp_path / "n.txt").write_text("No cough.")
+    (tmp_path / "n.ann").write_text("T1\tcough 3 8\tcough\nA1\tNegation T1\n#1\tAnnotatorNotes T1\tunsure\n")
+    place = {"start": 3, "end": 8, "text": "cough"}
+    regions = [{"id": "r", "type": "labels", "value": {**place, "labels": ["cough"]}}, {"id": "s", "type": "relation"}]
+    task = {"data": {"name": "n", "text": "No cough."}, "annotations": [{"result": []}, {"result": regions}]}
+    (tmp_path / "e.json").write_text(json.dumps([task, {**task, "annotations": [], "predictions": [{}]}]))
+    unread: list[str] = []
+    source = tmp_path if form == "brat" else tmp_path / "e.json"
+    (text,) = read_files(form, source, ["cough"], unread)
+    expected = {"brat": ["Negation", "AnnotatorNotes"]}
+    assert len(text.spans) == 1
+    assert unread == expected.get(form, ["earlier annotations", "relation", "tasks without an annotation"])
+
+
 def test_what_of_an_eval_log_is_not_read_is_named(tmp_path: Path) -> None:
     parts = [{"type": "text", "text": "Dry cough."}, {"type": "image", "image": "x"}]
     given = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts}]

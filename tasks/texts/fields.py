@@ -325,7 +325,7 @@ def _outputs(row: Row, defects: Defects, allow_empty: bool) -> dict[str, str]:
     if given is not None and not isinstance(given, dict):
         defects.of(row, "outputs", f"is {_shown(given)}; expected an object of texts by system, or use output")
         given = None
-    found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if text is not None}
+    found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if not is_absent(text)}
     columns = {name.removeprefix(SYSTEM): text for name, text in row.values.items() if name.startswith(SYSTEM)}
     if "output" in row.values:
         columns = {"output": row.values["output"], **columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -66,7 +67,8 @@ def read(
     require_new_file(out, "vignette exchange read")
     ours = {text.name: text for version in NOTE_VERSIONS for text in extracted_texts(version, dataset)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
-    returned = read_files(form, source, labels)
+    unread = list[str]()
+    returned = read_files(form, source, labels, unread)
     for text in returned:
         if text.name not in ours or ours[text.name].text != text.text:
             of = dataset or "the last run"
@@ -82,6 +84,8 @@ def read(
         f"{len(extracted) - len(both)} removed or moved; {len(kept) - len(both)} are new; "
         f"{sum(extracted[span] != kept[span] for span in both)} assert something else; written to {out}"
     )
+    if unread:
+        print("not read: " + ", ".join(f"{name} ({count})" for name, count in sorted(Counter(unread).items())))
 
 
 def extracted_texts(version: str, dataset: Path | None = None) -> list[AnnotatedText]:
@@ -154,17 +158,22 @@ def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
     return table.astype({"record": "int64", "start": "int64", "end": "int64", "symptom": "str", "assertion": "str"})
 
 
-def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
-    """The annotated texts in files of a format; a byte order mark is no part of a text. Raises SourceError."""
+def read_files(
+    form: Format, source: Path, labels: Sequence[str], unread: list[str] | None = None
+) -> list[AnnotatedText]:
+    """The annotated texts in files of a format; a byte order mark is no part of a text. Raises SourceError.
+
+    What is not read is added to ``unread``.
+    """
     from tasks.exchange.brat import read_brat
     from tasks.exchange.label_studio import read_export
 
     try:
         if form == "brat":
             files = [file for file in sorted(source.iterdir()) if file.suffix.lower() in (".txt", ".ann")]
-            found = read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels)
+            found = read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels, unread)
         else:
-            found = read_export(_text(source), labels)
+            found = read_export(_text(source), labels, unread)
     except (OSError, ValueError) as error:
         raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
     except SourceError as error:

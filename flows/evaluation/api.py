@@ -154,6 +154,7 @@ def evaluate(
 def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluate) -> DataSet:
     if isinstance(data, pd.DataFrame):
         require_different(DATA, [str(name) for name in data.columns])
+        data = data.reset_index() if any(data.index.names) else data  # as a parquet file has it
         data = data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, str | Path | Mapping) or not all(isinstance(one, Mapping | pd.Series) for one in data):
         raise SourceError(f"{DATA}: expected a DataFrame or a list of dictionaries; a file is read by load_notes")

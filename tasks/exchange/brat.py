@@ -38,11 +38,12 @@ def write_brat(texts: Sequence[AnnotatedText]) -> dict[str, str]:
     return files
 
 
-def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> list[AnnotatedText]:
-    """Texts by name with their text-bound annotations and assertions; other annotations are ignored.
+def read_brat(files: Mapping[str, str], labels: Sequence[str], unread: list[str] | None = None) -> list[AnnotatedText]:
+    """Texts by name with their text-bound annotations and assertions; the types of others are added to ``unread``.
 
     ``labels`` are those known, in their own spelling. Raises SourceError naming file and line for what cannot be read.
     """
+    unread = [] if unread is None else unread
     spelt = {_brat_label(label): label for label in labels}
     found = []
     for name in sorted({name[:-4] for name in files if name.endswith((".txt", ".ann"))}):
@@ -52,6 +53,8 @@ def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> list[Annotated
             raise SourceError(f"{name}.ann has no {name}.txt in its folder; add the text, or remove the file")
         text, lines = files[f"{name}.txt"], _lines(name, files[f"{name}.ann"])
         stated = _stated(name, lines)
+        others = [line for _, line in lines if line[0] != "T" and not _ASSERTED.fullmatch(line)]
+        unread += [" ".join(line.partition("\t")[2].split()[:1]) for line in others]
         spans = [_span(line, number, name, text, spelt, stated) for number, line in lines if line.startswith("T")]
         found.append(annotated(name, text, spans))
     return found

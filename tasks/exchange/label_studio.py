@@ -45,12 +45,13 @@ def write_tasks(texts: Sequence[AnnotatedText], *, annotated_by: str) -> str:
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def read_export(content: str, labels: Sequence[str] = ()) -> list[AnnotatedText]:
+def read_export(content: str, labels: Sequence[str] = (), unread: list[str] | None = None) -> list[AnnotatedText]:
     """Texts with the corrected spans of a JSON export: of each task the last annotation that was not cancelled.
 
-    Tasks that nobody annotated are left out. ``labels`` are those known, if any. Raises SourceError naming task and
-    region for what cannot be read.
+    ``labels`` are those known, if any. Tasks that nobody annotated, earlier annotations and results of other types are
+    added to ``unread``. Raises SourceError naming task and region for what cannot be read.
     """
+    unread = [] if unread is None else unread
     try:
         tasks = parse_json(content)
     except ValueError as error:
@@ -66,6 +67,9 @@ def read_export(content: str, labels: Sequence[str] = ()) -> list[AnnotatedText]
             said = [part for part in result if (part.get("type"), part.get("from_name")) == ("choices", ASSERTION)]
             stated = {part.get("id"): part["value"]["choices"][0] for part in said if part["value"].get("choices")}
             spans = [span for region in result for span in _spans(region, name, text, stated)]
+            unread += ["earlier annotations"] * (len(finished) - 1) if finished else ["tasks without an annotation"]
+            kinds = [str(one.get("type")) for one in result if one not in said]
+            unread += [kind for kind in kinds if kind != "labels"]
         if finished:
             if unknown := [span.label for span in spans if labels and span.label not in labels]:
                 raise SourceError(f"{name}: label {unknown[0]!r} is not one of {', '.join(labels)}; correct it")

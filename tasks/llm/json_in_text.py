@@ -79,9 +79,9 @@ def _value(body: str) -> Any:
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _TWO_NUMBERS = re.compile(
-    r":\s*+-?\d[\d.]*+(?:\s*+,|\s++(?:or|and)\b|(?=\s))\s*+\d[\d.]*+(?=\s*+[,}\]])", re.IGNORECASE
+    r":\s*+-?\d[\d.]*+(?:\s*+[,|/–-]|\s++(?:or|and|to)\b|(?=\s))\s*+\d[\d.]*+(?=\s*+[,}\]])", re.IGNORECASE
 )
-"""Numbers of which the repair library takes the first: ``1 or 0``, ``3, 4``."""
+"""Numbers of which the repair library takes the first: ``1 or 0``, ``3, 4``, ``0|1``."""
 
 
 def _count(value: Any) -> int:

@@ -7,7 +7,8 @@ _STEMS = "think|thought|reasoning|reflection|scratchpad|deliberat|monologue"
 _NAMES = "(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
 _END = re.compile(
     rf"</{_NAMES}>|\[/think(?:ing)?\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>"
-    r"|<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>|assistantfinal|^\.\.\.done thinking\.?[ \t]*$",
+    r"|<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>|assistantfinal|^\.\.\.done thinking\.?[ \t]*$"
+    r"|\AHere is my thought process:(?s:.*?)^Here is my response:",
     re.IGNORECASE | re.MULTILINE,
 )
 """Ends of reasoning whose beginning may be part of the prompt; ``assistantfinal``: marks of gpt-oss, stripped."""
@@ -16,19 +17,21 @@ _OPENING = re.compile(
 )
 _IS_REASONING = re.compile(rf"{_STEMS}|^\W*(?:analysis\b|channel\b|unused\d|cot\b|思考)", re.IGNORECASE)
 _IS_ANSWER = re.compile(
-    r"(?:begin_of_|start_)?(?:final[_-]?)?(?:answer|output|response|result|reply|solution)", re.IGNORECASE
+    r"(?:begin_of_|start_)?(?:final[_-]?)?(?:answer|output|response|result|reply|solution|summary|box)", re.IGNORECASE
 )
 _IS_HTML = re.compile(r"a|b|body|br|center|code|div|em|font|h[1-6]|html|i|li|ol|p|pre|span|strong|table|u|ul", re.I)
 
 _STARTS = re.compile(
-    r"\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>|<start_of_turn>|<\|(?:im_start|start|start_header_id|assistant)\|>)\s*"
+    r"\s*(?:(?:<s>|<bos>|<\|(?:begin_of_|startof)text\|>|<start_of_turn>|<\|(?:im_start|start|start_header_id|assistant)\|>)\s*"
     r"(?:(?:assistant|model)\b)?(?:<\|end_header_id\|>)?\s*)+"
 )
 _ENDS = re.compile(
     r"<\|(?:im_end|end|end_of_text|endoftext|eom_id|eot|eot_id|return|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<eos>"
-    r"|</s>\s*(?:\Z|(?:<s>\s*)?\[INST\])"
+    r"|</s>\s*(?:\Z|(?:<s>\s*)?\[INST\])|<(?:\|(?!/|(?i:end))[\w-]+\||｜[\w▁]+｜)>\s*\Z"
 )
-"""Marks of the beginning and end of a turn, which a server with another template than the model's leaves in."""
+"""Marks of the beginning and end of a turn, which a server with another template than the model's leaves in; at the end
+of a text, any token of a template.
+"""
 
 _MOST_BLOCKS = 10
 _FENCE = "```"
@@ -72,6 +75,8 @@ def _without_reasoning(text: str) -> tuple[str, str]:
 def unknown_block(text: str) -> str | None:
     """The mark of a block ahead of an answer that may be reasoning; None where there is none, or all is marked up."""
     opening, name, inner, rest = _leading_block(text) or ("", "", "", None)
+    if rest is None and opening.startswith("<|"):  # a token of a template, and no text
+        return opening
     if rest is None or not rest.strip() or _IS_HTML.fullmatch(name) or _OPENING.match(rest.lstrip()):
         return None
     return opening if "\n" in inner or rest.startswith("\n") else None

@@ -120,12 +120,14 @@ def read_completion(body: str) -> Completion:
     usage = None
     try:
         loaded = json.loads(body)
-        if error := loaded.get("error"):  # also beside a reply that was broken off
-            said = error.get("message") if isinstance(error, dict) else error
-            reason = f"an error in place of a reply: {str(said)[:LONGEST_ERROR]!r}"
+        has_reply = isinstance(loaded, dict) and bool(loaded.get("choices"))
+        if error := error_of(loaded.get("error") if has_reply else loaded):  # also beside a reply that was broken off
+            reason = f"an error in place of a reply: {words_of(error)!r}"
             raise SendFailure("rejected" if is_of_one_text(reason) else "garbled", reason)
         usage = _usage(loaded.get("usage"))
         choice = loaded["choices"][0]
+        if error := error_of(choice.get("error")):
+            raise SendFailure("lost", f"the reply was broken off: {words_of(error)!r}", unknown=True, usage=usage)
         message = choice["message"]
         text, lacks = answer_part(_content(message.get("content")))
         parts = message["content"] if isinstance(message.get("content"), list) else []
@@ -145,6 +147,25 @@ def read_completion(body: str) -> Completion:
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise SendFailure("garbled", f"reply is no chat completion: {body[:200]!r}", usage=usage) from error
+
+
+def error_of(loaded: Any) -> dict[str, Any] | None:
+    """The fields of the error that a body holds, in whatever lists and objects; None where it holds none."""
+    if isinstance(loaded, list):
+        return error_of(loaded[0]) if loaded else None
+    if not isinstance(loaded, dict):
+        return {"message": loaded} if loaded else None
+    inner = next((loaded[name] for name in ("error", "errors", "detail") if loaded.get(name)), None)
+    if inner is None or inner is True:
+        return loaded if isinstance(loaded.get("message"), str) else None
+    return error_of(inner) or (inner if isinstance(inner, dict) else {"message": inner})
+
+
+def words_of(error: Mapping[str, Any]) -> str:
+    """What an error says, with the words of the provider behind a router; long ones are cut."""
+    about = error.get("metadata")
+    behind = about.get("raw") if isinstance(about, dict) else None
+    return ": ".join(str(part)[:LONGEST_ERROR] for part in (error.get("message") or error, behind) if part)
 
 
 def _is(finish: object, reasons: set[str]) -> bool:
@@ -172,7 +193,7 @@ def _instead(message: Mapping[str, Any]) -> str:
     """What a message without text has instead."""
     if message.get("tool_calls") or message.get("function_call"):
         return "it calls a tool, and none was offered"
-    return ALONE if message.get("reasoning_content") or message.get("reasoning") or message.get("thinking") else ""
+    return ALONE if any(value for name, value in message.items() if name.startswith(("reason", "think"))) else ""
 
 
 def without_fence(text: str) -> str:

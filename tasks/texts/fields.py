@@ -2,7 +2,9 @@
 
 import math
 import re
+from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from unicodedata import normalize
@@ -18,6 +20,8 @@ LONGEST = 200_000
 """Most characters of one text; longer ones are a mistake in the file, and exceed the context of most models."""
 _QUESTION = {"question", "answer"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_AS_FRACTION = re.compile(r"(\d+)\.0")
+_UNSEEN = re.compile(r"^[\s\ufeff\u200b\u2060]+|[\s\ufeff\u200b\u2060]+$")
 
 
 SHOWN = 20
@@ -66,12 +70,15 @@ class Defects:
 
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "id": ("document", "document_id", "doc_id", "encounter_id", "example_id", "note_id", "visit_id", "case_id", "uid"),
+    "id": (
+        *("document", "document_id", "doc_id", "encounter_id", "example_id", "note_id", "visit_id", "case_id", "uid"),
+        *("record_id", "sample_id", "item_id", "dialogue_id", "report_id"),
+    ),
     "source": ("transcript", "dialogue", "dialog", "conversation", "text", "input", "article", "document_text"),
     "reference": ("gold", "gold_summary", "reference_summary", "reference_note", "target", "ground_truth"),
     "heading": ("section_header", "section_heading"),
     "system": ("model", "model_name", "system_name"),
-    "output": ("summary", "prediction", "generated", "hypothesis"),
+    "output": ("prediction", "summary", "generated", "hypothesis"),
 }
 """Other names that columns of a field often have."""
 PREFIXES = ("output_", "summary_", "prediction_", "generated_")
@@ -83,7 +90,7 @@ def guessed(rows: Sequence[Row], given: Mapping[str, str]) -> dict[str, str]:
 
     Case, spaces, hyphens and underscores make no difference: ``Note ID`` is ``note_id``.
     """
-    columns = {_normal(name): str(name) for row in rows for name in row.values}
+    columns = {normal(name): str(name) for row in rows for name in row.values}
     known = {*given, *(str(name).partition(":")[0] for row in rows for name in row.values)}
     free = {low: name for low, name in columns.items() if name not in FIELDS and name not in given.values()}
     found = {}
@@ -102,7 +109,7 @@ def guessed(rows: Sequence[Row], given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _normal(name: object) -> str:
+def normal(name: object) -> str:
     """The name of a column in lower case, with an underscore for each space and hyphen."""
     return re.sub(r"[\s_-]+", "_", str(name).strip().lower())
 
@@ -235,7 +242,15 @@ def id_text(given: object) -> object:
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     is_id = isinstance(given, str | int) and not isinstance(given, bool)
-    return normalize("NFC", str(given)).strip() if is_id else given
+    if not is_id:
+        return given
+    name = bare(normalize("NFC", str(given)))
+    return whole[1] if (whole := _AS_FRACTION.fullmatch(name)) else name
+
+
+def bare(text: str) -> str:
+    """The text without blanks around it and characters that are not seen, such as a byte order mark."""
+    return _UNSEEN.sub("", text)
 
 
 def _source(row: Row, defects: Defects) -> tuple[str, ...]:
@@ -310,7 +325,7 @@ def _outputs(row: Row, defects: Defects, allow_empty: bool) -> dict[str, str]:
     if given is not None and not isinstance(given, dict):
         defects.of(row, "outputs", f"is {_shown(given)}; expected an object of texts by system, or use output")
         given = None
-    found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if text is not None}
+    found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if not is_absent(text)}
     columns = {name.removeprefix(SYSTEM): text for name, text in row.values.items() if name.startswith(SYSTEM)}
     if "output" in row.values:
         columns = {"output": row.values["output"], **columns}
@@ -359,12 +374,13 @@ def check_output(row: Row, system: str, text: object, defects: Defects, *, allow
 
 
 def _decoded(value: Any) -> Any:
-    """A cell of a CSV file may hold a list or an object as JSON."""
+    """A cell of a CSV file may hold a list or an object as JSON, or as pandas writes those of Python."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
+        with suppress(ValueError):
             return parse_json(value)
-        except ValueError:
-            return value
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            listed = literal_eval(value.strip()) if len(value) <= LONGEST else value
+            return listed if repr(listed) == value.strip() else value  # as ['a' 'b'] of numpy is one text
     return value
 
 

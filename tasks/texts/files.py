@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from schemas.errors import MissingSourceError, SourceError, repeated
 from tasks.progress import number_of
-from tasks.texts.fields import Row
+from tasks.texts.fields import Row, bare
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
 from tasks.texts.office import document_text, sheet_rows
 from tasks.transport.untrusted import LARGEST, MOST_VALUES, parse_json, read_bytes
@@ -72,7 +72,8 @@ def read_rows(path: Path, *, split: str | None = None, encoding: str | None = No
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
     if path.is_dir():
-        return _table(text_files(path) or _dataset(path, split), encoding)
+        texts = text_files(path)
+        return _table(texts or _dataset(path, split), encoding, [] if texts else _unread(path))
     if split is not None:
         raise SourceError(f"{path}: is one file; --split {split} is for dataset folders, leave it out")
     if path.suffix.lower() not in _READERS:
@@ -80,11 +81,10 @@ def read_rows(path: Path, *, split: str | None = None, encoding: str | None = No
             f"{path}: unknown kind of file {path.suffix or '(no ending)'}; expected {', '.join(_READERS)}, "
             "or a Hugging Face dataset folder"
         )
-    return _table([path], encoding)
+    return _table([path], encoding, [])
 
 
-def _table(paths: Sequence[Path], encoding: str | None) -> Table:
-    notes = list[str]()
+def _table(paths: Sequence[Path], encoding: str | None, notes: list[str]) -> Table:
     rows = [row for path in paths for row in _READERS[path.suffix.lower()](path, encoding, notes)]
     columns = {name for row in rows for name in row.values}
     published = {} if "source" in columns else PUBLISHED
@@ -97,35 +97,44 @@ def text_files(folder: Path) -> list[Path]:
 
     Raises SourceError for texts among other files, none of which is data.
     """
-    files = sorted(file for file in folder.iterdir() if not file.name.startswith("."))
+    files = sorted(file for file in folder.iterdir() if not _is_hidden(file))
     others = [file for file in files if file.suffix.lower() not in TEXT_KINDS]
     if not others or len(others) == len(files) or any(one.is_dir() or one.suffix.lower() in _READERS for one in others):
         return [] if others else files
-    named = ", ".join(file.name for file in others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
+    named = _some([file.name for file in others])
     raise SourceError(
         f"{folder}: {len(files) - len(others)} texts, and files that are not read: {named}; save these as "
         f"{', '.join(TEXT_KINDS)}, or move them out of the folder"
     )
 
 
+_NO_TEXT = {b"PK\3\4": "Office or zip", b"\xd0\xcf\x11\xe0": "older Office", b"PAR1": "parquet", b"%PDF": "PDF"}
+_NO_TEXT |= {b"\x1f\x8b": "gzip", b"(\xb5/\xfd": "zstandard", b"{\\rtf": "rich text (RTF)"}
+"""Kinds of files that are no plain text, by their first bytes."""
+
+
 def _decode(path: Path, encoding: str | None = None) -> str:
     raw = read_bytes(path)
+    if kind := next((kind for start, kind in _NO_TEXT.items() if raw.startswith(start)), None):
+        raise SourceError(f"{path}: is {kind}; save it as plain text, or give it the ending of its kind")
     try:
         text = raw.decode("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
         if "\0" not in text:
             return text
-        if encoding is None:
-            found = "a null character, as UTF-16 has them in Latin letters"
-            remedy = "save the file in UTF-8, or give --encoding utf-16-le where the command has it"
-            raise SourceError(f"{path}: holds {found}; {remedy}")
     except UnicodeDecodeError as error:
         line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
-        if encoding is None:
+        if encoding is None and 4 * raw.count(b"\0") < len(raw):
             shown = raw[max(error.start - 20, 0) : error.start + 20].decode("cp1252", errors="replace")
             raise SourceError(
                 f"{path}: line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8, or give --encoding "
                 f"windows-1252, where the command has it, if it should read {' '.join(shown.split())!r}"
             ) from error
+    if encoding is None:
+        order = "be" if raw.startswith(b"\0") else "le"
+        raise SourceError(
+            f"{path}: holds a null character, as UTF-16 has them in Latin letters; save the file in UTF-8, or "
+            f"give --encoding utf-16-{order} where the command has it"
+        )
     try:
         return raw.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
@@ -193,7 +202,7 @@ def _csv(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     try:
         for number, cells in enumerate(reader, 1):
             if cells:
-                found.append((f"{path}: row {number}", [cell or None for cell in cells]))
+                found.append((f"{path}: row {number}", [_TYPED.sub(r"\1", cell) or None for cell in cells]))
                 _limit(path, len(found) * (ROW + len(found[0][1])))
     except csv.Error as error:
         raise SourceError(f"{path}: row {number + 1}: not CSV ({error}); is a quote not doubled?") from error
@@ -202,8 +211,11 @@ def _csv(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
 
 _SAID = re.compile(r"sep=(?P<separator>[,;|\t])[ \t]*\r?\n", re.IGNORECASE)
 """The line by which Excel is told the separator."""
-_MISSING = r"NA|N/A|n/a|NULL|null|None|[Nn]a[Nn]|NaT|<NA>|\\N|#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)"
-"""Cells without a value as R, databases and Python write them, and errors of a spreadsheet."""
+_ERROR = r"#(?:[¡¿]?[^\W\da-zà-ÿ]+(?:/[^\W\da-zà-ÿ]+|/0)?[!?]|N/?[ADV]|Н/Д|GETTING_DATA|##+)|Err:5\d\d"
+_MISSING = rf"NA|N/A|n/a|NULL|null|None|[Nn]a[Nn]|NaT|<NA>|\\N|{_ERROR}"
+"""Cells without a value as R, databases and Python write them, and errors of a spreadsheet in any language."""
+_TYPED = re.compile(r'="([^"]*)"')
+"""A cell that Excel is to read as a text: ``="001"``."""
 _HEADER = re.compile(r'(?:"[^"]*+"|[^"\n])*+')
 """The header, whose quoted names may hold line breaks."""
 
@@ -218,14 +230,15 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
     found = [one for one in found if not all(map(_is_blank, one[1]))]
     if not found:
         return []
-    header = [" ".join(str(name).split()) if name is not None else "" for name in found[0][1]]
+    header = [" ".join(bare(str(name)).split()) if name is not None else "" for name in found[0][1]]
     width, is_sheet = len(header), path.suffix.lower() == ".xlsx"
     named = max((at for at, name in enumerate(header, 1) if name), default=0)
     held = {at for _, cells in found[1:] for at, value in enumerate(cells) if not _is_blank(value)}
     for place, cells in found[1:]:
         more = any(not _is_blank(value) for value in cells[width:])
         if not is_sheet and (more or len(cells) < named):
-            raise SourceError(f"{place}: found {len(cells)} cells, expected {named}; is a comma or quote not quoted?")
+            asked = f"is a comma or quote not quoted, or has {found[0][0].rpartition(': ')[2]} not the columns' names?"
+            raise SourceError(f"{place}: found {len(cells)} cells, expected {named}; {asked}")
     names = [name for name in header if name]
     if 2 * len(names) < len(held):
         below = "; ".join(str(cell)[:20] for cell in found[1][1] if not _is_blank(cell))[:80]
@@ -266,8 +279,6 @@ def _excel(path: Path, _: str | None, notes: list[str]) -> list[Row]:
 def _text(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     """One row: the file's text, with its stem as id."""
     text = document_text(path, notes) if path.suffix.lower() == ".docx" else _decode(path, encoding)
-    if text.startswith("{\\rtf"):
-        raise SourceError(f"{path}: is rich text (RTF); save it as plain text or .docx")
     return [Row(str(path), {"id": path.stem, "text": text})]
 
 
@@ -275,7 +286,8 @@ def _parquet(path: Path, _: str | None, *__: object) -> list[Row]:
     try:
         table = bounded_table(path)
         require_different(path, table.column_names)
-        return [Row(f"{path}: row {number}", values) for number, values in enumerate(table.to_pylist(), 1)]
+        rows = table.to_pylist(maps_as_pydicts="strict")
+        return [Row(f"{path}: row {number}", values) for number, values in enumerate(rows, 1)]
     except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{path}: not a readable parquet file ({' '.join(str(error).split())[:120]})") from error
 
@@ -335,11 +347,30 @@ def _dataset(folder: Path, split: str | None) -> list[Path]:
     """Data files of a Hugging Face dataset folder in the layout of the hub."""
     if any((folder / name).exists() for name in ("dataset_dict.json", "state.json")):
         raise SourceError(f"{folder}: a dataset of save_to_disk; write each split with Dataset.to_parquet instead")
-    files = [file for file in sorted(folder.rglob("*")) if file.suffix.lower() in _READERS]
-    files = _of_split(folder, [file for file in files if not _ABOUT.match(file.name)], split)
+    files = _of_split(folder, [file for file in _data_files(folder) if file.suffix.lower() in _READERS], split)
     if not files:
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")
     return files
+
+
+def _data_files(folder: Path) -> list[Path]:
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and not _ABOUT.match(file.name)]
+    return [file for file in files if not any(map(_is_hidden, map(Path, file.relative_to(folder).parts)))]
+
+
+def _is_hidden(file: Path) -> bool:
+    """Whether a name is that of a file of the system or of an open program."""
+    return file.name.startswith((".", "~$", "__MACOSX"))
+
+
+def _unread(folder: Path) -> list[str]:
+    """A line on the files of a dataset folder that no reader is for, such as compressed shards."""
+    files = [str(one.relative_to(folder)) for one in _data_files(folder) if one.suffix.lower() not in _READERS]
+    return [f"{folder}: not read: {_some(files)}"] if files else []
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
 
 
 def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Path]:

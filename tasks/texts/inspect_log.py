@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.errors import SourceError
+from tasks.progress import number_of
 from tasks.texts.fields import Row
 from tasks.transport.untrusted import of_form
 
@@ -19,8 +20,8 @@ def is_inspect_log(loaded: object) -> bool:
 def inspect_rows(log: Mapping[str, Any], file: str, notes: list[str]) -> list[Row]:
     """One row per sample; with several epochs, each further epoch is a system of its own.
 
-    A sample that ended with an error has no output. An eval that did not succeed is named in ``notes``. Raises
-    SourceError for a log without samples.
+    A sample that ended with an error has no output. Named in ``notes`` are an eval that did not succeed, outputs that
+    did not end by themselves, and what of inputs is not read. Raises SourceError for a log without samples.
     """
     samples, model = log.get("samples"), str(log["eval"]["model"])
     if not isinstance(samples, list) or not samples:
@@ -28,8 +29,8 @@ def inspect_rows(log: Mapping[str, Any], file: str, notes: list[str]) -> list[Ro
             f"{file}: an eval log without samples (status {log.get('status')}); write it with log_samples"
         )
     if (status := log.get("status", "success")) != "success":
-        notes.append(f"{file}: the eval did not succeed (status {status}); it has {len(samples)} samples")
-    rows: dict[str, dict[str, Any]] = {}
+        notes.append(f"{file}: the eval did not succeed (status {status}); it has {number_of(len(samples), 'sample')}")
+    rows, unread, cut = dict[str, dict[str, Any]](), set[str](), list[str]()
     for number, sample in enumerate(samples):
         place = f"{file}: sample {number}"
         if not isinstance(sample, dict) or "id" not in sample or "input" not in sample:
@@ -39,8 +40,12 @@ def inspect_rows(log: Mapping[str, Any], file: str, notes: list[str]) -> list[Ro
             given, target = sample["input"], sample.get("target")
             if not isinstance(given, str):  # then the texts of the user's messages
                 messages = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-                user = (_content(one.get("content")) for one in messages if one.get("role") == "user")
-                given = "\n\n".join(user) or None
+                user = [one.get("content") for one in messages if one.get("role") == "user"]
+                unread |= {f"messages of {one.get('role')}" for one in messages if one.get("role") != "user"}
+                parts = [part for content in user if isinstance(content, list) for part in content]
+                unread |= {f"{part.get('type')} of user" for part in parts if part.get("type") != "text"}
+                given = "\n\n".join(map(_content, user)) or None
+            unread |= {"choices"} if sample.get("choices") else set()
             row = rows.setdefault(name, {"id": name, "source": given, "outputs": {}})
             if target := "\n".join(map(str, target)) if isinstance(target, list) else target:
                 row["reference"] = target
@@ -49,7 +54,19 @@ def inspect_rows(log: Mapping[str, Any], file: str, notes: list[str]) -> list[Ro
                 raise SourceError(f"{place}: id {name} is a duplicate in epoch {epoch}; expected each id once")
             if not sample.get("error"):
                 row["outputs"][system] = _completion(sample, place)
+                ends = [str(one.get("stop_reason")) for one in (sample.get("output") or {}).get("choices") or []]
+                cut += [end for end in ends[:1] if end not in _WHOLE]
+    if unread:
+        notes.append(f"{file}: not read of the inputs: {', '.join(sorted(unread))}")
+    if cut:
+        notes.append(
+            f"{file}: {number_of(len(cut), 'output')} ended by {', '.join(sorted(set(cut)))}; they may not be whole"
+        )
     return [Row(f"{file}: sample {name}", row) for name, row in rows.items()]
+
+
+_WHOLE = ("stop", "unknown", "None")
+"""Reasons to stop of Inspect that do not say that an output is cut; the second is of other programs' outputs."""
 
 
 def _completion(sample: Mapping[str, Any], place: str) -> str:

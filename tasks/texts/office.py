@@ -38,6 +38,7 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
         filled = [at for at, one in enumerate(sheets) if _has_cells(one)]
         if not filled:
             return
+        _name_unread(path, file, notes, set())
         sheet, formulas = sheets[filled[0]], written[filled[0]]
         if unread := [sheets[at].title for at in filled[1:]]:
             notes.append(f"{path}: not read: sheets {', '.join(unread)}; only {sheet.title} is")
@@ -101,11 +102,16 @@ _DROPPED = ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr",
 """Elements of Word that hold text which python-docx passes over, and those without text of the final document."""
 
 
-_PARTS = re.compile(r"word/(header|footer|footnotes|endnotes|comments|diagrams)(?:/data)?\d*\.xml")
-"""Parts of Word documents with texts that are not read."""
-_ELEMENTS = {"altChunk": "embedded files", "ddList": "drop-down fields", "checkBox": "check boxes"}
-"""Elements that hold what is not read: all but the first are form fields of older versions."""
-_TEXT = re.compile(r"<\w+:t(?: [^<>]*)?>\s*[^<\s]")
+_PARTS = re.compile(
+    r"(?:word|xl)/(?:threaded)?(header|footer|footnotes|endnotes|[Cc]omments|diagrams|charts|drawings)(?:/\w+?)?\d*\.xml"
+)
+"""Parts of Word and Excel with texts that are not read."""
+_ELEMENTS = {
+    **{"altChunk": "embedded files", "object": "embedded files", "pic": "pictures", "imagedata": "pictures"},
+    **{"ddList": "drop-down fields", "checkBox": "check boxes"},  # of forms of older versions
+}
+"""Elements that hold what is not read."""
+_TEXT = re.compile(r"<(?:\w+:)?(?:t|text)(?: [^<>]*)?>\s*[^<\s]")
 
 
 def document_text(path: Path, notes: list[str]) -> str:
@@ -116,18 +122,15 @@ def document_text(path: Path, notes: list[str]) -> str:
     is �. Other parts with text are named in ``notes``.
     """
     import docx
-    from docx.oxml.ns import qn
     from docx.table import Table as WordTable
 
     with _office(path) as file:
-        with ZipFile(file) as packed:
-            parts = [(part[1], entry) for entry in packed.namelist() if (part := _PARTS.fullmatch(entry))]
-            unread = {name for name, entry in parts if _TEXT.search(packed.read(entry).decode(errors="replace"))}
         document = docx.Document(file)
         body = document.element.body
-        unread |= {name for tag, name in _ELEMENTS.items() if next(body.iter(qn(f"w:{tag}")), None) is not None}
-        if unread:
-            notes.append(f"{path}: not read: {', '.join(sorted(unread))}")
+        found = {str(one.tag).rpartition("}")[2] for one in body.iter()}
+        _name_unread(path, file, notes, {_ELEMENTS[tag] for tag in found & set(_ELEMENTS)})
+        if "vanish" in found:
+            notes.append(f"{path}: hidden text is read as all other; delete what is not meant")
         _unwrap(body)
         lines = []
         for block in document.iter_inner_content():
@@ -136,6 +139,15 @@ def document_text(path: Path, notes: list[str]) -> str:
             else:
                 lines.append(block.text)
     return "\n".join(lines).strip()
+
+
+def _name_unread(path: Path, file: IO[bytes], notes: list[str], unread: set[str]) -> None:
+    """Add a line on parts with texts that are not read, and on ``unread``."""
+    with ZipFile(file) as packed:
+        parts = [(part[1].lower(), entry) for entry in packed.namelist() if (part := _PARTS.fullmatch(entry))]
+        unread |= {name for name, entry in parts if _TEXT.search(packed.read(entry).decode(errors="replace"))}
+    if unread:
+        notes.append(f"{path}: not read: {', '.join(sorted(unread))}")
 
 
 def _table_lines(table: Any) -> list[str]:
@@ -153,13 +165,23 @@ def _unwrap(body: Any) -> None:
     """Replace the elements that wrap text by what they hold, and remove what is not in the final document."""
     from docx.oxml.ns import qn
 
-    deleted_rows = [
-        mark.getparent().getparent() for mark in body.iter(qn("w:del")) if mark.getparent().tag == qn("w:trPr")
-    ]
+    marks = [(mark, mark.getparent().tag) for mark in body.iter(qn("w:del"), qn("w:cellDel"))]
+    deleted_rows = [mark.getparent().getparent() for mark, tag in marks if tag in (qn("w:trPr"), qn("w:tcPr"))]
+    joined = [mark.getparent().getparent().getparent() for mark, tag in marks if tag == qn("w:rPr")]
     hints = [mark.getparent().getparent() for mark in body.iter(qn("w:showingPlcHdr"))]  # as "Click to enter text."
     dropped = body.iter(f"{_MC}Fallback", *(qn(f"w:{name}") for name in _DROPPED))
     for element in [*deleted_rows, *dropped, *hints]:
         element.getparent().remove(element)
+    for paragraph in reversed(joined):  # to the next one, as the mark of its end is deleted
+        if paragraph.tag == qn("w:p") and (after := paragraph.getnext()) is not None and after.tag == qn("w:p"):
+            place = after.find(qn("w:pPr"))
+            for child in reversed([one for one in paragraph if one.tag != qn("w:pPr")]):
+                after.insert(0 if place is None else 1, child)
+            paragraph.getparent().remove(paragraph)
+    for line_break in body.iter(qn("w:br")):
+        line_break.attrib.pop(qn("w:type"), None)  # a new page or column is a new line, too
+    for text in [one for ruby in body.iter(qn("w:rubyBase")) for one in ruby.iter(qn("w:t"))]:
+        next(text.iterancestors(qn("w:ruby"))).addprevious(text)  # without its reading
     for symbol in [*body.iter(qn("w:sym")), *body.iter(qn("m:t"))]:
         if symbol.tag == qn("w:sym"):
             code = int(symbol.get(qn("w:char"), "0"), 16)

@@ -21,13 +21,14 @@ from tasks.texts.fields import (
     id_text,
     is_absent,
     named_systems,
+    normal,
     renamed,
     unknown_columns,
 )
 from tasks.texts.files import TEXT_KINDS, Layout, Table, read_rows, text_files
 
 IDS = ("id", *ALIASES["id"])
-TEXTS = ("output", "text", "prediction", "note")
+TEXTS = ("output", *ALIASES["output"], "text", "note")
 """Columns of an outputs file, the first that it has counts."""
 _NAMED = 5
 """Most ids that an error names."""
@@ -232,8 +233,9 @@ def _pair(row: Row, system: str) -> tuple[str, object]:
         if len(outputs) > 1:
             raise SourceError(f"{row.place}: has several outputs ({', '.join(outputs)}); expected a log of one epoch")
         return str(id_text(row.values["id"])), next(iter(outputs.values()), None)
-    name = next((column for column in IDS if column in row.values), None)
-    text = next((column for column in (f"output:{system}", *TEXTS) if column in row.values), None)
+    columns = {normal(column): column for column in row.values} | {column: column for column in row.values}
+    name = next((columns[column] for column in IDS if column in columns), None)
+    text = next((columns[column] for column in (f"output:{system}", *TEXTS) if column in columns), None)
     if name is None or text is None:
         raise SourceError(
             f"{row.place}: expected a column {', '.join(IDS)} and a column {', '.join(TEXTS)}; "

@@ -20,7 +20,7 @@ import httpx2 as httpx  # of the client library
 import openai
 
 from schemas.params.llm import Role, RoleName, Sending, by_hand
-from tasks.llm.replies import LONGEST_ERROR, SendFailure
+from tasks.llm.replies import LONGEST_ERROR, SendFailure, error_of, words_of
 from tasks.transport.shown import public_url
 
 FATAL = {401, 402, 403, 404, 501}
@@ -113,7 +113,7 @@ def _status_failure(status: int, headers: Mapping[str, str], body: str, no_key: 
     error = _error_of(body)
     kinds = [str(error[name])[:LONGEST_ERROR] for name in ("code", "type") if error.get(name)]
     code, param = kinds[0] if kinds else "", str(error.get("param") or "")
-    reason = f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}"
+    reason = f"HTTP {status}: {words_of(error)}"
     if status in (401, 403) and no_key:
         reason += f"; {no_key}"
     if status == 402 or not set(kinds).isdisjoint(NO_CREDIT):
@@ -192,10 +192,9 @@ def _error_of(body: str) -> dict[str, Any]:
     """The fields of an OpenAI-style error; any other text is its message."""
     try:
         loaded = json.loads(body)
+        return error_of(loaded) or {"message": loaded or "no message"}
     except (ValueError, RecursionError):
-        loaded = body.strip()
-    error = loaded.get("error", loaded) if isinstance(loaded, dict) else loaded
-    return error if isinstance(error, dict) else {"message": error or "no message"}
+        return {"message": body.strip() or "no message"}
 
 
 def json_object(text: str) -> dict[str, Any]:

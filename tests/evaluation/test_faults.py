@@ -1,6 +1,7 @@
 """What users give to commands and functions: settings, data that lacks something, an import beside the clone."""
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -137,6 +138,14 @@ def test_citations_are_judged_without_references() -> None:
     found = evaluate(rows, metrics=["doclens", "overlap"], judge="simulator").metrics
     assert set(found["metric"]) >= {"citation_recall", "citation_precision"}
     assert not {"claim_recall", "rouge1_f"} & set(found["metric"])
+
+
+def test_documents_without_sections_are_scored_whole_beside_divided_ones() -> None:
+    row = {"source": "x", "reference": "PLAN\nTea.", "outputs": {"A": "PLAN\nTea.", "B": math.nan}}
+    rows = [{**row, "id": "1", "sections": ["PLAN"]}, {**row, "id": "2"}]
+    found = evaluate(pd.DataFrame(rows).set_index("id"), metrics="overlap").scores
+    items = found[found["metric"] == "rouge1_f"].groupby("document")["item"].agg(set)
+    assert items.to_dict() == {"1": {"all", "PLAN"}, "2": {"all"}}
 
 
 def scores(failing: int) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from schemas.errors import EndpointError
 from tasks.llm.calls import Reply
-from tasks.llm.replies import Completion, Unusable, read_completion, read_reply
+from tasks.llm.replies import Completion, SendFailure, Unusable, read_completion, read_reply
 from tasks.transport.endpoint import failure_of
 from tests.support.cases import from_table
 from tests.support.hosted import completion, hosted
@@ -55,6 +55,13 @@ def test_json_of_several_values(text: str, pairs: list[str] | None) -> None:
             read_reply(replied({"content": text}), Pairs)
     else:
         assert read_reply(replied({"content": text}), Pairs).pairs == pairs  # type: ignore[union-attr]
+
+
+def test_a_reply_that_an_error_broke_off_is_no_reply() -> None:
+    choice = {"message": {"content": "Dr"}, "finish_reason": None, "error": {"code": 502, "message": "line lost"}}
+    with pytest.raises(SendFailure, match="the reply was broken off: 'line lost'") as caught:
+        read_completion(json.dumps({"model": "m", "choices": [choice]}))
+    assert caught.value.may_pass
 
 
 def test_a_block_before_json_needs_no_known_name() -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from docx.oxml import parse_xml
+from openpyxl.comments import Comment
 
 from flows.commands.exchange import read_files
 from flows.evaluation.api import _documents
@@ -49,6 +50,14 @@ CSV: dict[str, tuple[str, str | bytes, list[dict[str, Any]]]] = {
     "nan of Python": ("d.csv", "id,source,output:A\n1,Dry cough.,nan\n", NO_OUTPUT),
     "a name that begins so": ("d.csv", "id,source,output:A\n1,Dry cough.,Nana\n", [{**ROWS[0], "output:A": "Nana"}]),
     "an error of Excel": ("d.csv", "id;source;output:A\n1;Dry cough.;#N/A\n", NO_OUTPUT),
+    "an error of Excel in German": ("d.csv", "id;source;output:A\n1;Dry cough.;#WERT!\n", NO_OUTPUT),
+    "an error of Excel in French": ("d.csv", "id;source;output:A\n1;Dry cough.;#NOM?\n", NO_OUTPUT),
+    "an error of Excel in Spanish": ("d.csv", "id;source;output:A\n1;Dry cough.;#¡DIV/0!\n", NO_OUTPUT),
+    "an error of LibreOffice": ("d.csv", "id,source,output:A\n1,Dry cough.,Err:502\n", NO_OUTPUT),
+    "a column that is too narrow": ("d.csv", "id,source,output:A\n1,Dry cough.,########\n", NO_OUTPUT),
+    "a hash tag": ("d.csv", "id,source,output:A\n1,Dry cough.,#Cough!\n", [{**ROWS[0], "output:A": "#Cough!"}]),
+    "a text of digits": ("d.csv", 'id,source,output:A\n="1",Dry cough.,Cough.\n', ROWS),
+    "two byte order marks": ("d.csv", "\ufeff\ufeffid,source,output:A\n1,Dry cough.,Cough.\n", ROWS),
     "NA within a text": ("d.csv", 'id,source\n1,"Heart,NA,"\n', [{"id": "1", "source": "Heart,NA,"}]),
 }  # fmt: skip
 
@@ -105,6 +114,10 @@ BOX = "<w:pict><w:txbxContent><w:p><w:r><w:t>Inside.</w:t></w:r></w:p></w:txbxCo
         (f"<w:sdt {NAMES}><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>Enter text.</w:t></w:r>"
          "</w:sdtContent></w:sdt>", "T \nAfter."),
         (f'<w:r {NAMES}><w:sym w:font="Segoe UI Symbol" w:char="2611"/></w:r>', "T \u2611\nAfter."),
+        (f'<w:r {NAMES}><w:t>a</w:t><w:br w:type="page"/><w:t>b</w:t></w:r>', "T a\nb\nAfter."),
+        (f"<w:r {NAMES}><w:ruby><w:rt><w:r><w:t>kan</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢</w:t></w:r></w:rubyBase>"
+         "</w:ruby></w:r>", "T 漢\nAfter."),
+        (f"<w:pPr {NAMES}><w:rPr><w:del/></w:rPr></w:pPr>", "T After."),
     ],
 )  # fmt: skip
 def test_text_boxes_formulas_and_symbols_of_word_are_read(tmp_path: Path, content: str, text: str) -> None:
@@ -171,7 +184,16 @@ def test_a_text_in_a_folder_that_is_not_read_is_named(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match=r"2 texts, and files that are not read: scan\.pdf; save these as \.txt"):
             read(tmp_path)
     (tmp_path / "scan.pdf").unlink()
+    (tmp_path / "~$b.docx").write_text("Ann")
     assert len(read_rows(tmp_path).rows) == 2
+
+
+def test_files_of_a_dataset_folder_are_read_or_named_and_those_of_other_programs_passed_over(tmp_path: Path) -> None:
+    for name in ("train-0.jsonl", "train-1.jsonl.gz", "._train-0.jsonl", "~$d.xlsx", ".cache/train.json", "README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(ROWS[0]))
+    found = read_rows(tmp_path)
+    assert len(found.rows) == 1 and found.notes == (f"{tmp_path}: not read: train-1.jsonl.gz",)
 
 
 def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_path: Path) -> None:
@@ -179,10 +201,12 @@ def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_pa
     for row in rows:
         book.active.append(row)
     book.active.row_dimensions[2].hidden = True
+    book.active["C2"].comment = Comment("Is this so?", "Ann")
     book.create_sheet("none")
     book.create_sheet("more")["C9"] = 0
     book.save(tmp_path / "d.xlsx")
-    sheets, hidden = read_documents(tmp_path / "d.xlsx").notes
+    parts, sheets, hidden = read_documents(tmp_path / "d.xlsx").notes
+    assert parts == f"{tmp_path}/d.xlsx: not read: comments"
     assert sheets == f"{tmp_path}/d.xlsx: not read: sheets more; only Sheet is"
     assert hidden == f"{tmp_path}/d.xlsx: 1 hidden row read as all others; delete those that are not meant"
     book.create_sheet("empty", 0)
@@ -198,11 +222,19 @@ def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_pa
     document.sections[0].footer.paragraphs[0].text = " "
     document.add_comment(document.paragraphs[0].runs, "Is this so?")
     document.element.body.insert(0, parse_xml(f"<w:altChunk {NAMES}/>"))
+    document.paragraphs[0].runs[0].font.hidden = True
+    document.add_table(1, 2).cell(0, 1)._tc.get_or_add_tcPr().append(parse_xml(f"<w:cellDel {NAMES}/>"))
+    document.tables[0].cell(0, 0).text, document.tables[0].cell(0, 1).text = "kept", "deleted"
     document.save(str(tmp_path / "n.docx"))
-    assert read_rows(tmp_path / "n.docx").notes == (f"{tmp_path}/n.docx: not read: comments, embedded files, header",)
+    read = read_rows(tmp_path / "n.docx")
+    assert read.rows[0].values["text"] == "Dry cough.\nkept"
+    assert read.notes == (
+        f"{tmp_path}/n.docx: not read: comments, embedded files, header",
+        f"{tmp_path}/n.docx: hidden text is read as all other; delete what is not meant",
+    )
     assert (
         read_documents(tmp_path / "d.xlsx", {"B": tmp_path / "n.docx"})
-        .notes[2]
+        .notes[3]
         .endswith("n.docx: not read: comments, embedded files, header")
     )
 
@@ -225,7 +257,7 @@ LOG = {"eval": {"model": "m"}, "samples": [{**SAMPLE, "epoch": epoch} for epoch 
 @each("status", ["error", "cancelled", "started"])
 def test_an_eval_that_did_not_succeed_is_named(tmp_path: Path, status: str) -> None:
     (tmp_path / "m.json").write_text(json.dumps({**LOG, "samples": LOG["samples"][:1], "status": status}))
-    assert read_documents(tmp_path / "m.json").notes[0].endswith(f"did not succeed (status {status}); it has 1 samples")
+    assert read_documents(tmp_path / "m.json").notes[0].endswith(f"did not succeed (status {status}); it has 1 sample")
 
 
 @each(
@@ -258,6 +290,54 @@ def test_hidden_rows_are_counted_however_the_sheet_is_divided(size: int, monkeyp
     assert office._hidden_rows(io.BytesIO("".join(rows).encode())) == 3
 
 
+@each("given", ["7", "7.0", " 7", "\ufeff7", "7\u200b", 7, 7.0])
+def test_an_id_is_the_same_however_a_program_writes_it(tmp_path: Path, given: object) -> None:
+    (tmp_path / "d.jsonl").write_text(json.dumps({"id": given, "source": "Dry cough."}))
+    (tmp_path / "A.csv").write_text("Record ID,text,Summary\n7.0,Dry cough.,Cough.\n")
+    (document,) = read_documents(tmp_path / "d.jsonl", {"A": tmp_path / "A.csv"}).documents
+    assert (document.id, document.outputs) == ("7", {"A": "Cough."})
+
+
+def test_lists_and_mappings_are_read_as_parquet_and_pandas_write_them(tmp_path: Path) -> None:
+    outputs = pa.array([[("A", "Cough.")]], pa.map_(pa.string(), pa.string()))
+    pq.write_table(pa.table({"id": ["1"], "source": [["Dry.", "Cough."]], "outputs": outputs}), tmp_path / "d.parquet")
+    frame = pd.DataFrame([{"id": 1, "source": ["Dry.", "Cough."], "outputs": {"A": "Cough."}}])
+    frame.to_csv(tmp_path / "d.csv")
+    (tmp_path / "n.csv").write_text("id,source\n1,['Dry.' 'Cough.']\n")  # of numpy, which Python would join
+    for name in ("d.parquet", "d.csv"):
+        (document,) = read_documents(tmp_path / name).documents
+        assert (document.source, document.outputs) == (("Dry.", "Cough."), {"A": "Cough."})
+    assert read_documents(tmp_path / "n.csv").documents[0].source == ("['Dry.' 'Cough.']",)
+
+
+@each("form", ["brat", "label-studio"])
+def test_annotations_of_other_kinds_are_named(tmp_path: Path, form: str) -> None:
+    """As a negation that another project states, whose loss would turn what the span says."""
+    (tmp_path / "n.txt").write_text("No cough.")
+    (tmp_path / "n.ann").write_text("T1\tcough 3 8\tcough\nA1\tNegation T1\n#1\tAnnotatorNotes T1\tunsure\n")
+    place = {"start": 3, "end": 8, "text": "cough"}
+    regions = [{"id": "r", "type": "labels", "value": {**place, "labels": ["cough"]}}, {"id": "s", "type": "relation"}]
+    task = {"data": {"name": "n", "text": "No cough."}, "annotations": [{"result": []}, {"result": regions}]}
+    (tmp_path / "e.json").write_text(json.dumps([task, {**task, "annotations": [], "predictions": [{}]}]))
+    unread: list[str] = []
+    source = tmp_path if form == "brat" else tmp_path / "e.json"
+    (text,) = read_files(form, source, ["cough"], unread)
+    expected = {"brat": ["Negation", "AnnotatorNotes"]}
+    assert len(text.spans) == 1
+    assert unread == expected.get(form, ["earlier annotations", "relation", "tasks without an annotation"])
+
+
+def test_what_of_an_eval_log_is_not_read_is_named(tmp_path: Path) -> None:
+    parts = [{"type": "text", "text": "Dry cough."}, {"type": "image", "image": "x"}]
+    given = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": parts}]
+    output = {"completion": "Cough", "choices": [{"message": {"content": "Cough"}, "stop_reason": "max_tokens"}]}
+    log = {"eval": {"model": "m"}, "samples": [{"id": 1, "input": given, "choices": ["a"], "output": output}]}
+    (tmp_path / "d.json").write_text(json.dumps(log))
+    inputs, ends = read_documents(tmp_path / "d.json").notes
+    assert inputs.endswith("not read of the inputs: choices, image of user, messages of system")
+    assert ends.endswith("1 output ended by max_tokens; they may not be whole")
+
+
 def test_an_id_is_the_same_with_accents_composed_or_apart(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("id,source\nM\u00fcller,Dry cough.\n")
     (tmp_path / "outputs").mkdir()
@@ -279,6 +359,9 @@ TWICE = '{"id": 1, "source": "x", "outputs": {"A": "y"}, "output:A": "z"}'
         ({"a.txt": r"{\rtf1\ansi Dry cough.}"}, r"a\.txt: is rich text \(RTF\); save it as plain text"),
         ({"a.csv": "Pilot;;\nid;source;n\n1;x;2\n"}, r"row 1: only 'Pilot' is filled.*'id; source; n'"),
         ({"a.csv": "Visit;;;Output;\nid;source;n;A;B\n1;x;2;y;z\n"}, "row 1: only 'Visit', 'Output' is filled"),
+        ({"a.csv": "PK\3\4"}, r"a\.csv: is Office or zip; save it as plain text"),
+        ({"a.txt": "%PDF-1.4"}, r"a\.txt: is PDF; save it as plain text"),
+        ({"a.csv": "# of 2026\nid,source,n\n1,x,2\n"}, "expected 1; .*or has row 1 not the columns' names"),
         ({"a.csv": "\0".join("id,source\n1,x\n")}, r"a\.csv: holds a null character, as UTF-16"),
     ],
 )

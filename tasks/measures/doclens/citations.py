@@ -22,8 +22,11 @@ K = TypeVar("K")
 Failures = list[tuple[K, str, str | None]]
 """Key of the text, reason and raw reply of each judgement that failed."""
 
-_CITATION = r"[\[【［]\s*(\d{1,12}(?:\s*[,;–—‑-]\s*\d{1,12})*)\s*[\]】］]"
-"""``[1]``, ``[1, 2]``, ``[3-5]``, also in the brackets that Chinese has."""
+_DASH = "[–—‑−‒~-]"
+_CITATION = rf"[\[【［]\s*(\d{{1,12}}(?:\s*(?:[,;&]|and|{_DASH})\s*\d{{1,12}})*)\s*[\]】］](?!\s?/\s?\d|\s?%)"
+"""``[1]``, ``[1, 2]``, ``[3-5]``, also in the brackets that Chinese has; not of a fraction, as ``[3]/10``."""
+_RANGE = re.compile(rf"([\[【［]\s*\d{{1,12}})\s*[\]】］][ \t]*+{_DASH}[ \t]*+[\[【［]\s*(\d{{1,12}}\s*[\]】］])")
+_SERIES = re.compile(rf"{_CITATION}[ \t]*+(?:[,;&]|and)[ \t]*+(?={_CITATION})")
 _MARK = re.compile(rf"(?:(?<!\s)\s++)?{_CITATION}")
 _MARK_IN_LINE = re.compile(rf"(?:(?<![ \t])[ \t]++)?{_CITATION}")
 MOST_UNITS = 10_000
@@ -54,7 +57,22 @@ def number_sentences(source: Sequence[str]) -> str:
 
 def without_citations(output: str, units: int = MOST_UNITS) -> str:
     """The output without marks that cite one of ``units`` sentences; its claims are judged in this form."""
-    return _without(_MARK_IN_LINE, output, units)
+    return _without(_MARK_IN_LINE, _joined(output, units), units)
+
+
+def _joined(text: str, units: int) -> str:
+    """Citations one after the other without what joins them: ``[1], [2] and [3]``, and ``[1]-[3]`` as ``[1-3]``."""
+
+    def cites(*numbers: str) -> bool:
+        return all(_is_citation(one, units) for one in numbers)
+
+    def ranged(found: re.Match[str]) -> str:
+        return f"{found[1]}-{found[2]}" if cites(found[1], found[2]) else found[0]
+
+    def adjacent(found: re.Match[str]) -> str:
+        return f"[{found[1]}]" if cites(found[1], found[2]) else found[0]
+
+    return _SERIES.sub(adjacent, _RANGE.sub(ranged, text))
 
 
 def _without(marks: re.Pattern[str], text: str, units: int) -> str:
@@ -70,7 +88,7 @@ def read_statements(output: str, units: int = MOST_UNITS) -> list[Statement]:
     sentence without citations takes those of the next cited sentence in the same line, as in the released script.
     """
     statements = []
-    for line in output.split("\n"):
+    for line in _joined(output, units).split("\n"):
         found = [_statement(sentence, units) for sentence in _cited_sentences(line, units)]
         found = [statement for statement in found if re.search(r"[^\W\d]", statement.text)]
         for at, statement in enumerate(found):
@@ -121,7 +139,7 @@ def _statement(sentence: str, units: int) -> Statement:
 
 def _ranges(mark: str) -> Iterator[tuple[int, int]]:
     """First and last number of each part of a mark: ``1, 3-5`` gives 1 and 1, 3 and 5."""
-    for part in re.split(r"[,;]", mark):
+    for part in re.split(r"[,;&]|and", mark):
         first, *rest = (int(number) for number in re.findall(r"\d+", part))
         yield first, rest[-1] if rest else first
 

@@ -271,7 +271,7 @@ def section_rouge(documents: Sequence[Document], how: Sectioning) -> pd.DataFram
         for name, (reference, output) in compared_sections(one, one.outputs[system], how).items():
             if how == "soap":
                 reference, output = part_texts([one.reference, one.outputs[system]], name)
-            if reference:
+            if reference and name != WHOLE:  # of an undivided text among divided ones
                 rows.append((one.id, system, name))
                 references.append(reference)
                 outputs.append(output)

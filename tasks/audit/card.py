@@ -213,12 +213,14 @@ def change_table(card: pd.DataFrame) -> pd.DataFrame:
 
     That is the loss of right answers or, with the place in a call and the order of versions, the gain of yes: its
     ``metric``, ``value``, ``low``, ``high``, ``n`` and ``unscored``, the cases that were not judged both ways.
+    ``flipped_high``: upper end of the interval of ``flipped``.
     """
     rows = card[card["condition"].str.contains(": ")]
     columns = ["flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted", "p_value_scored", "texts"]
     wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reindex(columns=columns)
     tested = rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])
-    found = wide.join(tested[["metric", "value", "low", "high", "n", "unscored"]]).reset_index()
+    flipped = rows[rows["metric"] == "flipped"].set_index(["system", "condition"])["high"].rename("flipped_high")
+    found = wide.join(tested[["metric", "value", "low", "high", "n", "unscored"]]).join(flipped).reset_index()
     return found.assign(change=[condition.partition(": ")[2] for condition in found["condition"]])
 
 
@@ -315,11 +317,12 @@ def not_found(card: pd.DataFrame) -> list[str]:
         told = own[(own["texts"] >= least) & ~own.index.isin(hidden.index) & (own["p_value_adjusted"] >= LEVEL)]
         lost = told[told["loss_of_accuracy"].notna()]
         if len(lost):
+            most = f"{100 * max(lost['value'].max(), 0):.1f} points and {percent(told['flipped'].max())}"
             lines.append(
                 f"{judge}: {len(told)} of {len(own)} changes that should not matter cost no more right answers than "
-                f"chance would (family-wise level {LEVEL}); none costs more than {100 * lost['high'].max():.1f} points "
-                f"and changes more than {percent(lost['flipped'].max())} of answers (each tested on "
-                f"{int(told['texts'].min())} or more texts)"
+                f"chance would (family-wise level {LEVEL}); by their intervals, none costs more than "
+                f"{100 * lost['high'].max():.1f} points or changes more than {percent(told['flipped_high'].max())} of "
+                f"answers (seen: at most {most}; each tested on {int(told['texts'].min())} or more texts)"
             )
     return lines
 

@@ -1,5 +1,7 @@
 """Cards compared: judges by name, exact p-values by kind, and failed verdicts at their worst."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -156,7 +158,11 @@ def test_the_lack_of_a_finding_says_what_was_tested() -> None:
     failed = pd.concat([plain, verdicts([True] + [None] * 19, factor=CONFIDENT)])
     assert "too few texts" in not_found(card_table(failed, seed=1))[0], "19 of 20 verdicts failed"
     enough = pd.concat([plain, verdicts([True] * 20, factor=CONFIDENT)])
-    assert not_found(card_table(enough, seed=1))[0].startswith("j: 1 of 1 changes that should not matter")
+    (said,) = not_found(card := card_table(enough, seed=1))
+    high = {name: card.loc[card["metric"] == name, "high"].item() for name in ("loss_of_accuracy", "flipped")}
+    assert said.startswith("j: 1 of 1 changes that should not matter") and 0 < high["flipped"] < 1
+    limits = rf"none costs more than {100 * high['loss_of_accuracy']:.1f} points or changes more than"
+    assert re.search(rf"{limits} {100 * high['flipped']:.1f}% of answers \(seen: at most 0.0 points and 0%", said)
 
 
 def test_a_loss_that_failed_verdicts_may_undo_is_no_finding() -> None:

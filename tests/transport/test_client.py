@@ -202,6 +202,7 @@ SCENARIOS: dict[str, Scenario] = {
     # an exhausted account stops the stage at once
     "402": no_credit(refuses(402, "Payment required")),
     "429 of an exhausted quota": no_credit(refuses(429, NO_QUOTA, code="insufficient_quota")),
+    "429 of an exhausted quota, without words": no_credit(JSONResponse({"error": {"code": "insufficient_quota"}}, 429)),
     "429 of a busy endpoint": Scenario(busy_at_times, calls=6, sending=NO_WAIT),
     # a rejected setting stops the stage and is named; rejected texts fail alone
     "json_schema": rejected(

@@ -26,7 +26,7 @@ from schemas.tables.metrics import METRICS
 from tasks.progress import number_of
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
 from tasks.reporting.headlines import FIGURES, with_intervals
-from tasks.tracking.comparison import compare_all, compare_metrics
+from tasks.tracking.comparison import COLUMNS, compare_all, compare_metrics
 from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, figure_table, is_redraw
 from tasks.tracking.measures import (
     PREDICTION_COLUMNS,
@@ -44,6 +44,7 @@ FOLDER = Path("reports/comparisons")
 UNSCORED = "unscored_"
 QUESTIONS = "questions.parquet"
 """The table that holds the contents of the items of a score table in the same folder."""
+_TEXT = ["system", "condition", "item"]
 CONTENTS, SAMPLE = ("records", "evaluated"), "sample"
 """Stems of the tables that hold the content of each record, and the stage whose records the others use."""
 
@@ -53,8 +54,8 @@ def compare_lineages(
 ) -> list[list[Path]]:
     """Compare lineages with the first one, print each result and write it as CSV and HTML; returns the files of each.
 
-    Where the scores of single records are neither in DVC's cache nor on its remote, the values of the metric tables
-    that git tracks are compared, without a test.
+    Values of the metric tables that git tracks are compared without a test where single records have no scores, or
+    none that are in DVC's cache or on its remote.
     """
     redraws = find_redraws(first) if null == "redraws" else []
     missing = [fetch_outputs(_read_by_comparison([first, other, *redraws])) for other in others]
@@ -64,8 +65,9 @@ def compare_lineages(
     compared = iter(zip(tested, (unlike for _, unlike in paired), strict=True))
     files = []
     for other, lost in zip(others, missing, strict=True):
-        measures, unlike = _committed_metrics(first, other) if lost else next(compared)
-        files.append(show(first, other, measures, folder, _what_is_missing(lost), unlike))
+        measures, unlike = (pd.DataFrame(columns=COLUMNS), []) if lost else next(compared)
+        values, further = _committed_metrics(first, other, measures)
+        files.append(show(first, other, measures, values, folder, _what_is_missing(lost), [*unlike, *further]))
     return files
 
 
@@ -73,6 +75,7 @@ def show(
     a: NamedLineage,
     b: NamedLineage,
     measures: pd.DataFrame,
+    values: pd.DataFrame,
     folder: Path,
     missing: str = "",
     unlike: Sequence[str] = (),
@@ -82,12 +85,13 @@ def show(
     costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
     figures = figure_table(_figures(a), _figures(b))
     found = Compared(
-        a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing, unlike
+        a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, values, missing, unlike
     )
     print(terminal_text(found))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
     table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
-    write_atomically(table, lambda to: defused(measures).to_csv(to, index=False, float_format=CSV_FLOAT))
+    rows = pd.concat([one for one in (measures, values) if len(one)] or [measures])
+    write_atomically(table, lambda to: defused(rows).to_csv(to, index=False, float_format=CSV_FLOAT))
     write_text(page, render_comparison(found))
     if is_recorded(b.lineage):
         recorded_lineages().attach(b.lineage.id, page, "comparisons")
@@ -222,12 +226,21 @@ def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids
     return shared[agree].to_numpy(np.int64)
 
 
-def _committed_metrics(a: NamedLineage, b: NamedLineage) -> tuple[pd.DataFrame, list[str]]:
-    """Metrics that differ in the metric tables of both lineages, which git tracks; and lines on those of one alone."""
+def _committed_metrics(a: NamedLineage, b: NamedLineage, tested: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Values that differ in the metric tables, which git tracks, of stages and texts without a measure that is
+    ``tested``; and lines on what only one lineage has.
+    """
     paths = sorted(path for path in _differing([a, b]) if path.endswith(".csv") and Path(path).parent.name == "tables")
-    pairs = [tuple(side.open_output(path) for side in (a, b)) for path in paths if path in b.outputs()]
-    metric = [pair for pair in pairs if all(map(_has_metrics, pair))]
-    tables = [tuple(read_table(file, METRICS) for file in pair) for pair in metric]
+    pairs = [[side.find_output(path) for side in (a, b)] for path in paths if path in b.outputs()]
+    stages = {*tested["stage"]}
+    texts = {*tested[_TEXT].itertuples(index=False, name=None)}
+    tables = []
+    for pair in (pair for pair in pairs if all(file is not None and _has_metrics(file) for file in pair)):
+        read = [read_table(file, METRICS) for file in pair if file is not None]
+        keys = [zip(table["stage"], table[_TEXT].itertuples(index=False, name=None), strict=True) for table in read]
+        kept = [[stage not in stages and text not in texts for stage, text in of] for of in keys]
+        one, other = (table[mask] for table, mask in zip(read, kept, strict=True))
+        tables.append((one, other))
     of_a, of_b = (
         {key for pair in tables for key in pair[side][list(Measure.KEY)].itertuples(index=False, name=None)}
         for side in (0, 1)

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import pandas as pd
 from tasks.reporting.display import number, paragraph, probability, signed, words
 from tasks.reporting.figures import intervals, svg
 from tasks.reporting.sections import Section, render_sections
-from tasks.reporting.show import Cell, differences, listed
+from tasks.reporting.show import Cell, Table, differences, listed
 from tasks.statistics.sign_flips import FEWEST
+from tasks.tracking.comparison import COLUMNS
 from tasks.tracking.differences import COST
 
 _SHOWN, _UNTESTED = 30, 10
@@ -32,8 +33,9 @@ CHANGED, SAME = "#b3261e", "#5d6b7a"
 class Compared:
     """Two lineages by name, with the tables of `tasks.tracking` on their differences.
 
-    ``figures``: the key figures of both. ``missing`` says which tables of single records are not at hand, if the
-    measures were not tested for that; ``unlike``, which measures only one of them has.
+    ``figures``: the key figures of both. ``measures``: tested by the scores of single records; ``values``: of metric
+    tables, of what has no such scores. ``missing`` says which tables of single records are not at hand, if nothing was
+    tested for that; ``unlike``, which measures only one of them has.
     """
 
     a: str
@@ -43,35 +45,35 @@ class Compared:
     stages: pd.DataFrame
     costs: pd.DataFrame
     measures: pd.DataFrame
+    values: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
     missing: str = ""
     unlike: Sequence[str] = ()
 
     @property
     def moved(self) -> int:
         """Number of measures that changed beyond chance."""
-        return int(self.measures["changed"].sum()) if len(self.measures) else 0
+        return int(self.measures["changed"].sum())
 
     @property
     def told(self) -> pd.DataFrame:
         """The measures of which both lineages scored the same records."""
-        return self.measures[self.measures["n"] > 0] if len(self.measures) else pd.DataFrame({"changed": []})
+        return self.measures[self.measures["n"] > 0]
 
     @property
     def ordered(self) -> pd.DataFrame:
         """The measures, smallest p first; untested ones by their relative difference, the largest first."""
-        table = self.measures
-        if not len(table):
-            return table
-        relative = table["difference"].abs() / table[["a", "b"]].abs().max(axis=1)
-        hidden = table["a"].map(number) == table["b"].map(number)
-        ranked = table.assign(order=-relative, hidden=hidden if self.missing else False)
-        return ranked.sort_values(["hidden", "p", "order", "stage"]).drop(columns=["order", "hidden"])
+        return self.measures.assign(order=-_relative(self.measures)).sort_values(["p", "order", "stage"])
+
+    @property
+    def ordered_values(self) -> pd.DataFrame:
+        """The values that differ as printed, of all items first, by relative difference; then the others."""
+        ranked = self.values.assign(order=-_relative(self.values), hidden=~_differs(self.values))
+        return ranked.assign(part=ranked["item"] != "all").sort_values(["hidden", "part", "order", "stage"])
 
     @property
     def visible(self) -> pd.DataFrame:
-        """The measures whose values differ as printed, in that order."""
-        table = self.ordered
-        return table[table["a"].map(number) != table["b"].map(number)]
+        """The values that differ as printed, in that order."""
+        return self.ordered_values[_differs(self.ordered_values)]
 
     @property
     def warnings(self) -> list[str]:
@@ -94,6 +96,15 @@ class Compared:
         rows = (params if len(params) else drawn).to_dict("records")
         named = [f"{row['name']} ({_short(row['a'])} -> {_short(row['b'])})" for row in rows]
         return f"{' and '.join(named)} changed, so other records were drawn: {note}"
+
+
+def _relative(table: pd.DataFrame) -> pd.Series:
+    return table["difference"].abs() / table[["a", "b"]].abs().max(axis=1)
+
+
+def _differs(table: pd.DataFrame) -> pd.Series:
+    """Whether both values of a row differ as they are printed."""
+    return table["a"].map(number) != table["b"].map(number)
 
 
 def _merged(notes: Sequence[str]) -> str:
@@ -125,24 +136,19 @@ def terminal_text(found: Compared) -> str:
     ]:
         lines.append(f"  without an interval in both: {', '.join(without)}")
     lines.append("")
-    if found.missing:
-        beyond = f"beyond the printed digits: {len(found.visible)}, the largest relative difference first"
-        lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
-    else:
+    if not found.missing:
         lines.append(f"measures compared: {len(found.told)}; changed beyond chance (5% family-wise): {found.moved}")
         if not len(found.measures):
-            none = "no stage has other outputs: both have the same scores"
-            changed = "no table of scores or predictions by record differs; what changed is in the committed tables: "
-            lines.append(f"  {changed}git diff" if len(found.stages) else f"  {none}")
-    shown = found.visible if found.missing else found.ordered[found.ordered["changed"].astype(bool)]
-    most = _UNTESTED if found.missing else _SHOWN
-    for row in shown.head(most).itertuples():
-        where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
-        spread = "" if math.isnan(row.low) else f" [{signed(row.low)}, {signed(row.high)}]"
-        p = "" if math.isnan(row.p) else f", p {probability(row.p)}"
-        lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({signed(row.difference)}{spread}{p}, n {row.n})")
+            what = (
+                "no table of scores or predictions by record differs"
+                if len(found.stages)
+                else "no stage has other outputs: both have the same scores"
+            )
+            lines.append(f"  {what}")
+    changed = found.ordered[found.ordered["changed"].astype(bool)]
+    lines += [_row(row) for row in changed.head(_SHOWN).to_dict("records")]
     unchanged = found.told[~found.told["changed"].astype(bool)]
-    if not found.missing and len(unchanged) and unchanged["detectable"].notna().any():
+    if len(unchanged) and unchanged["detectable"].notna().any():
         half, sizes = number(float(unchanged["detectable"].median())), unchanged["n"]
         of = f"{sizes.min():,} to {sizes.max():,} records each"
         of += " (of the smaller lineage where they do not pair)" if unchanged["note"].str.contains(SPLIT).any() else ""
@@ -150,16 +156,34 @@ def terminal_text(found: Compared) -> str:
             f"  no change shown in {len(unchanged)}, of {of}; in half of",
             f"  them a difference of {half} or less would be found with a power of 80%, in the others of more (CSV)",
         ]
-    if not found.missing and len(found.told) and (few := int((found.told["n"] < FEWEST).sum())):
+    if few := int((found.told["n"] < FEWEST).sum()):
         lines.append(f"  too few records (below {FEWEST}) to show any change: {few} of the measures")
-    if len(shown) > most:
-        lines.append(f"  ... and {len(shown) - most} more in the CSV file")
+    lines += _rest(changed, _SHOWN)
+    if found.missing or len(found.values):
+        of = "the metric tables" if found.missing else "metric tables of what has no scores by record"
+        beyond = f"beyond the printed digits: {len(found.visible)}, of all items first, by relative difference"
+        lines.append(f"values that differ in {of}: {len(found.values)}; {beyond}; none is tested")
+        lines += [_row(row) for row in found.visible.head(_UNTESTED).to_dict("records")]
+        lines += _rest(found.visible, _UNTESTED)
     lines.append("")
     if not len(found.costs):
         return "\n".join([*lines, "cost: not known here: the calls of neither lineage were made in this clone"])
     total = found.costs.drop(columns="stage").sum(skipna=False)
     parts = [f"{what} {_spent(total, what, 'a')} -> {_spent(total, what, 'b')}" for what in COST]
     return "\n".join([*lines, f"cost: {', '.join(parts)}"])
+
+
+def _row(row: Mapping[Any, Any]) -> str:
+    """A measure or value of both lineages, with what is known of the difference."""
+    where = f"{row['stage']}  {row['system']}, {row['condition']}, {row['item']}, {row['metric']}"
+    spread = "" if math.isnan(row["low"]) else f" [{signed(row['low'])}, {signed(row['high'])}]"
+    p = "" if math.isnan(row["p"]) else f", p {probability(row['p'])}"
+    change = f"{signed(row['difference'])}{spread}{p}, n {row['n']}"
+    return f"  {where}: {number(row['a'])} -> {number(row['b'])} ({change})"
+
+
+def _rest(rows: pd.DataFrame, most: int) -> list[str]:
+    return [f"  ... and {len(rows) - most} more in the CSV file"] if len(rows) > most else []
 
 
 def _spent(costs: Mapping[Any, Any], what: str, side: str) -> str:
@@ -182,6 +206,9 @@ def render_comparison(found: Compared) -> str:
         columns = {"name": "figure", "a": a, "b": b, "ends": "95% intervals"}
         sections.append(Section("figures", "Key figures", tables=[listed(rows, columns, kind="wrap")]))
     sections += [_measures(found)] if len(found.measures) else []
+    if len(found.values):
+        tables = [_differences(found, found.ordered_values.to_dict("records"))]
+        sections.append(Section("values", "Values that are not tested", tables=tables, filter="filter values"))
     if inputs:
         columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "for stages"}
         sections.append(Section("inputs", "Inputs that differ", tables=[listed(inputs, columns, heads=2, kind="wrap")]))
@@ -201,28 +228,35 @@ def render_comparison(found: Compared) -> str:
 
 def _summary(found: Compared) -> str:
     """What the measures say, and how they were tested."""
-    size = len(found.measures)
-    if found.missing:
-        return paragraph("unpaired", size=size, visible=len(found.visible))
+    size, values = len(found.measures), ""
+    if len(found.values):
+        why = "not at hand" if found.missing else "not kept"
+        values = paragraph("values", size=len(found.values), visible=len(found.visible), why=why)
     if not size:
-        return paragraph("nothing") + (paragraph("nothing_else") if len(found.stages) else "")
+        return values or paragraph("nothing") + (paragraph("nothing_else") if len(found.stages) else "")
     split = int(found.measures["note"].str.contains("independent samples").sum())
     said = paragraph("measures", moved=found.moved, size=size)
     said += paragraph("split", split=split, are="is" if split == 1 else "are") if split else ""
-    if split == size:
-        return said
-    most = int(found.measures["unpaired"].max())
-    rest = f"; up to {most:,} further ones are in one lineage only and are left out" if most else ""
-    return said + paragraph("paired", which="The others" if split else "All", rest=rest)
+    if split < size:
+        most = int(found.measures["unpaired"].max())
+        rest = f"; up to {most:,} further ones are in one lineage only and are left out" if most else ""
+        said += paragraph("paired", which="The others" if split else "All", rest=rest)
+    return f"{said} {values}".strip()
 
 
-def _measures(found: Compared) -> Section:
+def _differences(found: Compared, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The table of measures, or of values, of both lineages."""
+
     def measure(row: Mapping[str, Any]) -> Cell:
         where = ", ".join(row[name] for name in ("system", "condition", "item") if row[name])
         return Cell(words(row["metric"]), small=(f"{row['stage']}: {where}",))
 
     more = {"failed_a": f"failed, {found.a}", "failed_b": f"failed, {found.b}",
             "bound": "difference in the worst case of failed records"}  # fmt: skip
+    return differences(rows, {"measure": measure}, (found.a, found.b), more=more)
+
+
+def _measures(found: Compared) -> Section:
     # Differences of shares, scores and F1 with their intervals, smallest p first; counts need another scale.
     drawn = found.ordered[found.ordered["low"].ge(-1) & found.ordered["high"].le(1)].head(_SHOWN)
     names = [
@@ -235,8 +269,7 @@ def _measures(found: Compared) -> Section:
         label = "difference with 95% interval; red: more than chance explains"
         forest = intervals(names, drawn.assign(value=drawn["difference"]), label, colours)
         figure = (svg(forest), paragraph("measures_figure"))
-    rows = found.ordered.to_dict("records")
-    table = differences(rows, {"measure": measure}, (found.a, found.b), more=more)
+    table = _differences(found, found.ordered.to_dict("records"))
     return Section("measures", "Measures", figure=figure, tables=[table], filter="filter measures")
 
 

@@ -35,7 +35,10 @@ sign flips, so its p value would not survive the correction for all other measur
 
 UNDECIDED = "cannot be told: the missing scores decide (n {})"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
-DIRECTED = "beyond chance without the missing scores (n {}; whatever these are, it is from {:+.3f} to {:+.3f})"
+DIRECTED = (
+    "beyond chance without the missing scores (n {}), and no longer with the worst that these may be, though the "
+    "difference would still lie between {:+.3f} and {:+.3f}"
+)
 """Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
 
 BESIDE = "not tested, as ROUGE-Lsum says nearly the same"

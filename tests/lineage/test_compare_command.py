@@ -168,6 +168,37 @@ def test_values_of_one_lineage_alone_are_named_where_records_are_not_at_hand(
     assert "doclens: not compared, as the other lineage has none such: 1 measure of" in capsys.readouterr().out
 
 
+def test_values_of_what_has_no_scores_by_record_are_compared_beside_those_that_have(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where a table has further metrics of what is tested, which are left out."""
+    sides = []
+    for number in range(2):
+        scores = pd.DataFrame({"record": np.arange(RECORDS), "value": np.linspace(0, 0.5, RECORDS) + number / 4})
+        scores = scores.assign(system="notes", condition="json", item="all", metric="claim_recall")
+        stages = {"doclens": {"outs": [kept(clone, "data/doclens_scores.parquet", scores)]}}
+        for stage, rows in {
+            "doclens": [{"system": "notes", "condition": "json", "item": "all", "metric": "words"}],
+            "history_qa": [{"stage": "history_qa", "condition": "none", "metric": "score"}],
+        }.items():
+            table = metric_table(*({"stage": stage, **row, "value": 1.0 + number} for row in rows))
+            md5 = keep(clone / ".dvc" / "cache", table_bytes(table))
+            outs = stages.setdefault(stage, {"outs": []})["outs"]
+            outs.append({"path": f"reports/tables/{stage}.csv", "md5": md5})
+        lineage = read_lineage({"stages": stages})
+        recorded_lineages().write(lineage, Recording("test"))
+        sides.append(find_lineage(lineage.id))
+    ((table, page),) = compare_lineages(sides[0], sides[1:], clone)
+    found = pd.read_csv(table).set_index(["stage", "metric"])
+    assert {key: found.loc[key, "changed"].item() for key in found.index} == {
+        ("doclens", "claim_recall"): True, ("history_qa", "score"): False,
+    }  # fmt: skip
+    assert (
+        "history_qa  compact notes, none, all, score: 1 -> 2" in capsys.readouterr().out
+        and "history_qa" in page.read_text()
+    )
+
+
 def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[str]]) -> NamedLineage:
     """Record a lineage of evaluations with the same ids of documents; ``texts``: their sources, by evaluation."""
     stages = {}

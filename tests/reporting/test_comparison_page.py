@@ -146,22 +146,39 @@ def test_one_sentence_says_why_records_do_not_pair() -> None:
 def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> None:
     untested = MEASURES.head(1).assign(p=NONE, low=NONE, high=NONE, changed=False)
     rounding = untested.assign(metric="rounded", a=1e-9, b=2e-9, difference=1e-9)
-    untested = pd.concat([rounding, untested])
-    found = replace(compared(untested), missing="not tested: run `dvc push`")
-    assert found.ordered["metric"].tolist() == ["claim_recall", "rounded"], "though the other doubled"
+    part = untested.assign(item="Plan", b=0.1, difference=-0.7)
+    untested = pd.concat([rounding, part, untested])
+    none = compared(MEASURES.iloc[:0])
+    found = replace(none, values=untested, missing="not tested: run `dvc push`")
+    assert found.ordered_values["metric"].tolist() == ["claim_recall", "claim_recall", "rounded"], "though it doubled"
+    assert found.ordered_values["item"].tolist() == ["all", "Plan", "all"], "though the part fell by more"
     lines = terminal_text(found).splitlines()
     summed = (
-        "values that differ in the metric tables: 2; beyond the printed digits: 1, the largest relative difference "
-        "first; none is tested"
+        "values that differ in the metric tables: 3; beyond the printed digits: 2, of all items first, by relative "
+        "difference; none is tested"
     )
     reason = lines.index("warning: not tested: run `dvc push`")
     assert lines.index("inputs that differ: 0") < reason < lines.index("key figures:") < lines.index(summed)
     assert not any("rounded" in line for line in lines)
     assert "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100, n 190)" in lines
     many = pd.concat([untested.tail(1).assign(metric=f"m{n:02}", b=0.8 - n / 100) for n in range(1, 13)])
-    lines = terminal_text(replace(found, measures=many.assign(difference=many["b"] - many["a"]))).splitlines()
+    lines = terminal_text(replace(found, values=many.assign(difference=many["b"] - many["a"]))).splitlines()
     (*listed, more) = [line for line in lines if line.startswith(("  doclens", "  ..."))]
     assert len(listed) == 10 and ", m12:" in listed[0] and ", m03:" in listed[-1]
     assert more == "  ... and 2 more in the CSV file"
     page = render_comparison(found)
-    assert "those that differ as printed (1) come first" in page and "run `dvc push`" in page and "nan" not in page
+    assert "those that differ as printed (2) come first" in page and "run `dvc push`" in page and "nan" not in page
+    assert "scores of single records are not at hand" in page
+
+
+def test_values_without_scores_by_record_are_listed_below_what_is_tested() -> None:
+    value = MEASURES.head(1).assign(stage="history_qa", metric="score", p=NONE, low=NONE, high=NONE, changed=False)
+    found = replace(compared(MEASURES), values=value)
+    lines = terminal_text(found).splitlines()
+    begins = ("measures compared: 1;", "values that differ in metric tables of what has no scores by record: 1; ")
+    tested, values = (next(at for at, line in enumerate(lines) if line.startswith(begin)) for begin in begins)
+    listed = "  history_qa  compact notes, json, all, score: 0.800 -> 0.700 (−0.100, n 190)"
+    assert tested < values < lines.index(listed)
+    page = render_comparison(found)
+    assert "not marked may have changed" in page and "1 values of the metric tables differ for which" in page
+    assert "nothing to test" not in render_comparison(replace(found, measures=MEASURES.iloc[:0]))

@@ -155,7 +155,8 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     shown = [line for line in lines if line.startswith("  b minus a")]
     assert [line.partition(", n 20")[2] for line in shown[:3]] == [
         "", "; cannot be told: the missing scores decide (n 5)",
-        "; beyond chance without the missing scores (n 1; whatever these are, it is from +0.570 to +0.650)",
+        "; beyond chance without the missing scores (n 1), and no longer with the worst that these may be, though the "
+        "difference would still lie between +0.570 and +0.650",
     ]  # fmt: skip
     assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
 

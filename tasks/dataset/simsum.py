@@ -88,8 +88,7 @@ def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.Dat
     columns = layout_of(domain).columns
     named = joined.rename(columns={**columns, "note": NOTE, "compact": COMPACT})
     ordered = named.sort_values("record")[["record", *columns.values(), NOTE, COMPACT]]
-    whole = ordered.replace(r"\r(?!\n)", "\n", regex=True)  # csv quotes no lone one, which would begin a row
-    text: str = whole.to_csv(index=False, lineterminator="\n")
+    text: str = ordered.to_csv(index=False, lineterminator="\n")
     return text
 
 

@@ -17,6 +17,7 @@ from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
 from tasks.dataset.export import CHECKSUMS, NOBODY, SPLITS, OverTime, dataset_files
 from tasks.dataset.fields import columns_of, read_dataset
+from tasks.dataset.simsum import read_simsum
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
 from tests.support.repository import write_files
@@ -60,6 +61,11 @@ def test_an_exported_folder_is_read_again_and_one_of_other_columns_is_refused(tm
         pq.write_table(pa.table({"record": [1], "note": ["Dry cough."]}), tmp_path / "data" / f"{split}.parquet")
     with pytest.raises(SourceError, match=r"columns record, note are those of no domain \(.*respiratory"):
         read_dataset(tmp_path)
+
+
+def test_a_lone_return_which_csv_does_not_quote_ends_no_row(tmp_path: Path):
+    (file := tmp_path / "SimSUM.csv").write_bytes(exported(KEPT.assign(note="Cough.\rFever.\r\nRest."))[file.name])
+    assert set(read_simsum(file, "respiratory")["note"]) == {"Cough.\nFever.\r\nRest."}
 
 
 def test_parquet_keeps_what_each_span_asserts():

@@ -131,6 +131,7 @@ def document_text(path: Path, notes: list[str]) -> str:
         _name_unread(path, file, notes, {_ELEMENTS[tag] for tag in found & set(_ELEMENTS)})
         if "vanish" in found:
             notes.append(f"{path}: hidden text is read as all other; delete what is not meant")
+        _accept_revisions(body)
         _unwrap(body)
         lines = []
         for block in document.iter_inner_content():
@@ -161,8 +162,8 @@ def _table_lines(table: Any) -> list[str]:
     return lines
 
 
-def _unwrap(body: Any) -> None:
-    """Replace the elements that wrap text by what they hold, and remove what is not in the final document."""
+def _accept_revisions(body: Any) -> None:
+    """Remove what is not in the final document: deleted text, rows, cells and ends of paragraphs, and hints."""
     from docx.oxml.ns import qn
 
     marks = [(mark, mark.getparent().tag) for mark in body.iter(qn("w:del"), qn("w:cellDel"))]
@@ -178,6 +179,12 @@ def _unwrap(body: Any) -> None:
             for child in reversed([one for one in paragraph if one.tag != qn("w:pPr")]):
                 after.insert(0 if place is None else 1, child)
             paragraph.getparent().remove(paragraph)
+
+
+def _unwrap(body: Any) -> None:
+    """Replace the elements that wrap text, or stand for it, by the text."""
+    from docx.oxml.ns import qn
+
     for line_break in body.iter(qn("w:br")):
         line_break.attrib.pop(qn("w:type"), None)  # a new page or column is a new line, too
     for text in [one for ruby in body.iter(qn("w:rubyBase")) for one in ruby.iter(qn("w:t"))]:

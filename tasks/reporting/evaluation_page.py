@@ -23,6 +23,7 @@ from tasks.reporting.evaluation_text import (
     foreign_line,
     main_table,
     means,
+    number_of_comparisons,
     reading_line,
     what_to_report,
 )
@@ -271,7 +272,8 @@ def _comparisons(table: pd.DataFrame, *, dry_run: bool) -> list[Section]:
         moved, beyond = int(table["changed"].sum()), int((table["p"] < LEVEL).sum())
         found = f"{moved} (marked ●)"
         found += f", and {beyond - moved} more unless the missing scores say otherwise" if beyond > moved else ""
-        said = paragraph("differences", size=len(table), tested=tested.sum(), found=found, fewest=FEWEST)
+        size = number_of_comparisons(table)
+        said = paragraph("differences", size=size, tested=tested.sum(), found=found, fewest=FEWEST)
     notes = [f"{paragraph('intervals')}."] if tested.any() else []
     names = {"system A": "system_a", "system B": "system_b", "section": "item"}
     heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}

@@ -270,6 +270,16 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     return lines
 
 
+def number_of_comparisons(comparisons: pd.DataFrame) -> str:
+    """How many measures are compared, and how many rates of missing scores."""
+    failing = _of_failures(comparisons)
+    return f"{(~failing).sum()}" + (f", and {failing.sum()} of how often a score is missing" if failing.any() else "")
+
+
+def _of_failures(comparisons: pd.DataFrame) -> pd.Series:
+    return comparisons["metric"].str.startswith(UNSCORED)
+
+
 def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dry_run: bool) -> list[str]:
     """Differences beyond chance on the documents that both systems have scores of, and what failed documents may do.
 
@@ -278,17 +288,14 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     comparisons = tables["comparisons"]
     if not len(comparisons):
         return []
-    failing = comparisons["metric"].str.startswith(UNSCORED)
-    counted = f"paired comparisons: {(~failing).sum()}" + (
-        f", and {failing.sum()} of how often a score is missing" if failing.any() else ""
-    )
+    counted, failing = f"paired comparisons: {number_of_comparisons(comparisons)}", _of_failures(comparisons)
     by_rules = comparisons["note"] == DRY_RUN
     if dry_run and by_rules.all():
         return ["", f"{counted}, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"]
     if dry_run and by_rules.any():
         counted += f"; those by the judge are not tested ({DRY_RUN})"
         comparisons = comparisons[~by_rules]
-        failing = comparisons["metric"].str.startswith(UNSCORED)
+        failing = _of_failures(comparisons)
     if (comparisons["n"] < FEWEST).all():
         return ["", f"{counted}; not tested, as this takes at least {FEWEST} documents"]
     reasons = comparisons.loc[~failing & comparisons["note"].str.startswith(NOT_TESTED), "note"].value_counts()

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from flows.evaluation.folder import sampled
-from tasks.reporting.evaluation_page import align, aligned_segments
+from tasks.reporting.evaluation_page import _comparisons, align, aligned_segments
 from tasks.reporting.evaluation_text import DRY_RUN, main_table, means, shown, summary_text, what_to_report
 from tasks.tracking.comparison import BESIDE, DIRECTED, TOO_FEW, UNDECIDED
 from tests.support.cases import from_table
@@ -184,6 +184,9 @@ def test_untested_differences_are_counted_by_the_reason() -> None:
     (line,) = [line for line in summary(both) if line.startswith("paired")]
     said = f"paired comparisons: 3, and 2 of how often a score is missing; 2 {TOO_FEW}; 1 {BESIDE}; tested: 2"
     assert line.startswith(said)
+    more = dict.fromkeys(("a", "b", "bound_low", "bound_high", "failed_a", "failed_b", "failed_both"), 0)
+    (section,) = _comparisons(both.assign(**more), dry_run=False)
+    assert "Differences: 3, and 2 of how often a score is missing; tested: 2;" in section.paragraphs[0]
 
 
 TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg was started."

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 GREETING = Call("identity", (Message("user", "Reply with the word: ready"),))
 GREETING_TOKENS = 64
+MOST_EMPTY = 0.25
+"""Share of empty replies to canary prompts above which a model has too few tokens, as where all of one prompt are."""
 PROBE_CALLS = len(PROMPTS) * SAMPLES + 3
 """Most calls that tell which model answers: the canary prompts, a greeting before and after, a structured question."""
 
@@ -73,8 +75,9 @@ async def look_up(client: "Client") -> Sighting:
         canaries, structured = await asyncio.gather(_canary_replies(client), _accepted_way(client))
     except SendFailure as failure:
         raise _not_answered(client, failure) from failure
-    empty = sum(not reply.strip() for replies in canaries.values() for reply in replies)
-    if empty:
+    found = [[not reply.strip() for reply in replies] for replies in canaries.values()]
+    empty = sum(map(sum, found))
+    if any(map(all, found)) or empty > MOST_EMPTY * len(PROMPTS) * SAMPLES:  # not of an endpoint that fails at times
         raise EndpointError(
             f"role {client.name}: {role.model} gave an empty reply to {empty} of {len(PROMPTS) * SAMPLES} canary "
             "prompts; a model that reasons first needs more tokens: raise "

@@ -71,11 +71,20 @@ def test_roles_of_one_endpoint_and_model_are_probed_once_and_concurrently(worksp
     assert len({result.fingerprint.key for result in results}) == 1 and len(results) == 4
 
 
-def test_an_empty_canary_reply_fails_the_probe_with_the_setting_to_raise(workspace: Path) -> None:
+@pytest.mark.parametrize("empty", [PROMPTS, PROMPTS[3:4]])
+def test_empty_canary_replies_fail_the_probe_with_the_setting_to_raise(workspace: Path, empty: tuple[str, ...]) -> None:
+    def reply(body: Body, _: int) -> Body:
+        return completion("" if body["messages"][-1]["content"] in empty else COLD, body)
+
     hint = r"empty reply.*raise roles.judge.canary_tokens \(now 160\)"
-    with hosted(lambda body, _: completion("", body)) as endpoint, pytest.raises(EndpointError, match=hint):
+    with hosted(reply) as endpoint, pytest.raises(EndpointError, match=hint):
         run(endpoint, workspace)
     assert not (workspace / "fingerprints" / "judge.json").exists()
+
+
+def test_an_endpoint_that_at_times_gives_an_empty_reply_is_probed(workspace: Path) -> None:
+    with hosted(lambda body, number: completion("" if number % 7 == 5 else COLD, body)) as endpoint:
+        assert run(endpoint, workspace).fingerprint.label == "big-1"
 
 
 def test_a_role_with_imported_replies_is_not_probed_before_a_run_until_it_is_probed_by_hand(

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import logging
 import os
 import sys
@@ -39,7 +40,7 @@ from schemas.errors import (
 from schemas.params import Params
 from tasks.tracking.lineage import CODE_STAGE, StageRun
 from tasks.transport.instructions import use_instruction_set
-from tasks.transport.processes import RUN, end_with_parent
+from tasks.transport.processes import RUN, code_loaded_since, end_with_parent
 
 STOPS_CALLS = (BudgetError, EndpointError, IdentityError)
 """Errors that concern every call of a rebuild, and not the stage alone: `NO_MORE_CALLS` is then the exit status."""
@@ -91,6 +92,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     require_published_domain(files, params.domain)
     if missing := [path for path in files.deps.values() if not path.exists()]:  # before Prefect, which takes seconds
         raise VignetteError(f"{missing[0]}: no such file; {maker_of(missing[0])}")
+    require_same_code(name)
     use_server()  # before the imports below: Prefect reads its settings when it is imported
     gc.disable()  # look for no garbage in what is imported, now or at the end: a fourth of the time of a short stage
     from prefect import flow
@@ -136,6 +138,7 @@ def contents(paths: Iterable[Path]) -> dict[Path, str]:
 
 def require_unchanged(files: StageFiles, before: dict[Path, str], params: Params, file: Path) -> None:
     """Raise ParamsError or TableError where params or deps changed since the stage began: DVC would record them."""
+    require_same_code(files.name)
     now, after = load_params(file), contents(files.deps.values())
     if files.params is not None:
         now, params = now.declared_only(files.params), params.declared_only(files.params)
@@ -143,6 +146,20 @@ def require_unchanged(files: StageFiles, before: dict[Path, str], params: Params
         raise ParamsError(f"{file}: params of stage {files.name} were changed while it ran; run it again")
     if changed := sorted(path for path, _ in before.items() ^ after.items()):
         raise TableError(f"{changed[0]}: changed while stage {files.name}, which reads it, ran; run it again")
+
+
+def require_same_code(stage: str) -> None:
+    """Raise VignetteError where code of the stage, by its file in FOLDER, was written since the run began.
+
+    What is imported may be older: DVC would record the outputs of one branch as those of another.
+    """
+    listed = FOLDER / f"{stage.partition('@')[0]}.json"
+    begun = code_loaded_since() + 1  # it is known to a second
+    for name in json.loads(listed.read_bytes()) if listed.is_file() else ():
+        module = Path(name.replace(".", "/"))
+        forms = [Path(name)] if "/" in name else [module.with_suffix(".py"), module / "__init__.py"]
+        if any(begun < file.stat().st_mtime <= time.time() for file in forms if file.is_file()):
+            raise VignetteError(f"{name}: changed since the run of stage {stage}, which uses it, began; run it again")
 
 
 async def run_work() -> None:

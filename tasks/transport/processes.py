@@ -109,6 +109,12 @@ def run_start() -> float:
     return psutil.boot_time() + run[1] if run else (dvc_process() or psutil.Process()).create_time()
 
 
+def code_loaded_since() -> float:
+    """Since when this process, or the run whose fork it may be, imports code, in seconds since 1970."""
+    run = _run()
+    return psutil.boot_time() + run[1] if run else psutil.Process().create_time()
+
+
 def _run() -> Watched | None:
     """The `vignette repro` that this process belongs to."""
     pid, _, born = os.environ.get(RUN, "").partition(":")

@@ -1,7 +1,9 @@
 """Error reports of failed stages, and the stages that call a model."""
 
 import asyncio
+import json
 import os
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import AsyncMock
@@ -15,7 +17,7 @@ from flows.commands.stage import _report
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
-from flows.repository.workspace import root, workspace
+from flows.repository.workspace import root, workspace, write_text
 from schemas.errors import BudgetError, BusyError, ParamsError, TableError, VignetteError
 from tasks.transport.processes import RUN
 from tests.support.cases import each
@@ -119,6 +121,33 @@ def test_a_dependency_that_changed_while_the_stage_ran_is_not_recorded_with_earl
     Path(path).write_text("ab")
     with pytest.raises(TableError, match=f"{path}: changed while stage read, which reads it, ran; run it again"):
         stage.require_unchanged(files, before, params, ROOT / "params.yaml")
+
+
+CODE = {
+    "flows.stages.overlap": "flows/stages/overlap.py",
+    "tasks.judges": "tasks/judges/__init__.py",
+    "tasks/judges/prompts/claim.txt": "tasks/judges/prompts/claim.txt",
+}
+
+
+@each("name", CODE)
+def test_code_and_prompts_that_were_changed_since_the_run_began_make_no_outputs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by git checkout of another branch: what the run has imported is of the branch before."""
+    monkeypatch.chdir(tmp_path)
+    now = time.time()
+    write_text(stage.FOLDER / "overlap.json", json.dumps(dict.fromkeys(CODE, "hash")))
+    for path in CODE.values():
+        write_text(Path(path), "")
+        os.utime(path, (now - 100, now - 100))
+    monkeypatch.setattr(stage, "code_loaded_since", lambda: now - 50)
+    stage.require_same_code("overlap")
+    os.utime(CODE[name], (now + 3600, now + 3600))  # by a clock that was set back since
+    stage.require_same_code("overlap")
+    os.utime(CODE[name], (now, now))
+    with pytest.raises(VignetteError, match=f"{name}: changed since the run of stage overlap, which uses it, began"):
+        stage.require_same_code("overlap")
 
 
 def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

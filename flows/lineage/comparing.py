@@ -66,7 +66,8 @@ def compare_lineages(
     files = []
     for other, lost in zip(others, missing, strict=True):
         measures, unlike = (pd.DataFrame(columns=COLUMNS), []) if lost else next(compared)
-        values, further = _committed_metrics(first, other, measures)
+        scored = {stage for path, (stage, _) in first.outputs().items() if _kind(path) is not None and not lost}
+        values, further = _committed_metrics(first, other, scored, measures)
         files.append(show(first, other, measures, values, folder, _what_is_missing(lost), [*unlike, *further]))
     return files
 
@@ -226,19 +227,21 @@ def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids
     return shared[agree].to_numpy(np.int64)
 
 
-def _committed_metrics(a: NamedLineage, b: NamedLineage, tested: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Values that differ in the metric tables, which git tracks, of stages and texts without a measure that is
-    ``tested``; and lines on what only one lineage has.
+def _committed_metrics(
+    a: NamedLineage, b: NamedLineage, scored: Set[str], tested: pd.DataFrame
+) -> tuple[pd.DataFrame, list[str]]:
+    """Values that differ in the metric tables, which git tracks; and lines on what only one lineage has.
+
+    Left out are stages that are ``scored`` by record, and texts with a measure that is ``tested``.
     """
     paths = sorted(path for path in _differing([a, b]) if path.endswith(".csv") and Path(path).parent.name == "tables")
     pairs = [[side.find_output(path) for side in (a, b)] for path in paths if path in b.outputs()]
-    stages = {*tested["stage"]}
     texts = {*tested[_TEXT].itertuples(index=False, name=None)}
     tables = []
     for pair in (pair for pair in pairs if all(file is not None and _has_metrics(file) for file in pair)):
         read = [read_table(file, METRICS) for file in pair if file is not None]
         keys = [zip(table["stage"], table[_TEXT].itertuples(index=False, name=None), strict=True) for table in read]
-        kept = [[stage not in stages and text not in texts for stage, text in of] for of in keys]
+        kept = [[stage not in scored and text not in texts for stage, text in of] for of in keys]
         one, other = (table[mask] for table, mask in zip(read, kept, strict=True))
         tables.append((one, other))
     of_a, of_b = (

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from flows.repository.workspace import workspace
+from flows.repository.workspace import workspace, write_atomically, write_text
 from tasks.tracking.lineage import StageLineage, StageRun
 
 _RUNS = "runs"
@@ -20,9 +20,8 @@ _KEY_BYTES = 32
 def keep_run(stage: str, outs: Iterable[Path], run: StageRun, keys: Collection[bytes]) -> None:
     """Keep the measurements of a stage that has written ``outs``, and the store's keys of the replies that it used."""
     file = _file(stage, {path.as_posix(): md5_of(path) for path in outs if path.is_file()})
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.with_suffix(".keys").write_bytes(b"".join(sorted(keys)))
-    file.write_text(json.dumps(asdict(run), sort_keys=True) + "\n", encoding="utf-8")
+    write_atomically(file.with_suffix(".keys"), lambda to: to.write_bytes(b"".join(sorted(keys))))
+    write_text(file, json.dumps(asdict(run), sort_keys=True) + "\n")
 
 
 def find_run(stage: StageLineage) -> StageRun | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
+from tasks.progress import number_of
 from tasks.statistics.paired_verdicts import compared, right
 from tasks.statistics.sign_flips import LEVEL, holm
 
@@ -75,11 +76,15 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
         primary = found[found["primary"]]
         if primary["few"].all():
             asked = now[(now["judge"] == judge) & (now["condition"] == "")]
+            common, size = (len({*one.loc[one["condition"] == "", "unit"]}) for one in (rows, asked))
+            remedy, rates = (
+                "make both with the same --seed, --cases, --texts and --map",
+                number_of(len(primary), "rate"),
+            )
             raise ValueError(
-                f"{rows.loc[rows['condition'] == '', 'unit'].nunique()} of {asked['unit'].nunique()} cases, of "
-                f"{rows['document'].nunique()} texts, are in both cards; to tell a change of {len(primary)} rates from "
-                f"chance takes {fewest_texts(2 * len(primary))} texts; make both of more texts, with the same --seed, "
-                "--cases, --texts and --map"
+                f"{common} of {size} cases are in both cards; to tell a change of {rates} from chance takes cases of a "
+                f"rate from {fewest_texts(2 * len(primary))} texts, and none has so many; "
+                f"{remedy if common < size else 'make both of more texts'}"
             )
         tables.append(found.assign(judge=judge))
     return pd.concat(tables, ignore_index=True)

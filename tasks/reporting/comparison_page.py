@@ -138,13 +138,7 @@ def terminal_text(found: Compared) -> str:
     lines.append("")
     if not found.missing:
         lines.append(f"measures compared: {len(found.told)}; changed beyond chance (5% family-wise): {found.moved}")
-        if not len(found.measures):
-            what = (
-                "no table of scores or predictions by record differs"
-                if len(found.stages)
-                else "no stage has other outputs: both have the same scores"
-            )
-            lines.append(f"  {what}")
+        lines += [] if len(found.measures) else [f"  {_nothing(found)}"]
     changed = found.ordered[found.ordered["changed"].astype(bool)]
     lines += [_row(row) for row in changed.head(_SHOWN).to_dict("records")]
     unchanged = found.told[~found.told["changed"].astype(bool)]
@@ -171,6 +165,15 @@ def terminal_text(found: Compared) -> str:
     total = found.costs.drop(columns="stage").sum(skipna=False)
     parts = [f"{what} {_spent(total, what, 'a')} -> {_spent(total, what, 'b')}" for what in COST]
     return "\n".join([*lines, f"cost: {', '.join(parts)}"])
+
+
+def _nothing(found: Compared) -> str:
+    """Why no measure is tested though all scores are at hand."""
+    if found.unlike:
+        return "the lineages have no measure in common whose scores differ; see what only one of them has"
+    if len(found.stages):
+        return "no table of scores or predictions by record differs, so that nothing is tested"
+    return "no stage has other outputs: both have the same scores"
 
 
 def _row(row: Mapping[Any, Any]) -> str:
@@ -229,11 +232,12 @@ def render_comparison(found: Compared) -> str:
 def _summary(found: Compared) -> str:
     """What the measures say, and how they were tested."""
     size, values = len(found.measures), ""
-    if len(found.values):
+    if found.missing or len(found.values):
         why = "not at hand" if found.missing else "not kept"
         values = paragraph("values", size=len(found.values), visible=len(found.visible), why=why)
     if not size:
-        return values or paragraph("nothing") + (paragraph("nothing_else") if len(found.stages) else "")
+        nothing = "" if found.missing else f"{_nothing(found).capitalize()}."
+        return f"{nothing} {values}".strip()
     split = int(found.measures["note"].str.contains("independent samples").sum())
     said = paragraph("measures", moved=found.moved, size=size)
     said += paragraph("split", split=split, are="is" if split == 1 else "are") if split else ""

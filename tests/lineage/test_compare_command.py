@@ -147,7 +147,9 @@ def test_measures_of_one_lineage_alone_are_named(clone: Path, capsys: pytest.Cap
     ((table, page),) = compare_lineages(a, [b], clone)
     said = f"doclens: not compared, as the other lineage has none such: 1 measure of {a.name}, 1 of {b.name}"
     such = "compact notes, json, all, claim_recall and compact notes, clinician, all, claim_recall"
-    assert f"warning: {said}, such as {such}\n" in capsys.readouterr().out and said in page.read_text()
+    shown, html = capsys.readouterr().out, page.read_text()
+    assert f"warning: {said}, such as {such}\n" in shown and said in html
+    assert "no measure in common" in shown and "no measure in common" in html and "by record differs" not in shown
     assert pd.read_csv(table).empty
 
 
@@ -171,14 +173,14 @@ def test_values_of_one_lineage_alone_are_named_where_records_are_not_at_hand(
 def test_values_of_what_has_no_scores_by_record_are_compared_beside_those_that_have(
     clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also where a table has further metrics of what is tested, which are left out."""
+    """Rows of stages with scores by record are left out, also those that only one lineage has."""
     sides = []
     for number in range(2):
         scores = pd.DataFrame({"record": np.arange(RECORDS), "value": np.linspace(0, 0.5, RECORDS) + number / 4})
         scores = scores.assign(system="notes", condition="json", item="all", metric="claim_recall")
         stages = {"doclens": {"outs": [kept(clone, "data/doclens_scores.parquet", scores)]}}
         for stage, rows in {
-            "doclens": [{"system": "notes", "condition": "json", "item": "all", "metric": "words"}],
+            "doclens": [{"system": "others", "condition": f"style {number}", "item": "all", "metric": "words"}],
             "history_qa": [{"stage": "history_qa", "condition": "none", "metric": "score"}],
         }.items():
             table = metric_table(*({"stage": stage, **row, "value": 1.0 + number} for row in rows))

@@ -73,8 +73,9 @@ class Outcome:
         assert failed.get(("accuracy", False), 0) == choices + of["letter"]
 
     def check_ratings(self) -> None:
-        """Each note to review is rated, or is listed."""
-        to_rate = set(self.table("review", "review_notes")["record"])
+        """Each note that the model reviews is rated, or is listed; those for people's practice are not its."""
+        drawn = self.table("review", "review_notes")
+        to_rate = set(drawn.loc[~drawn["practice"], "record"])
         assert set(self.table("review", "ratings")["document"].astype(int)) | self.listed("review") == to_rate
 
     def check_reasons(self) -> None:

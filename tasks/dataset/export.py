@@ -126,9 +126,9 @@ def dataset_files(
     )
     table = dataset_table(records, prompts, notes, compact_notes, spans, domain)
     # The csv module quotes no lone return, after which the rest of a note would be a row.
-    for_csv = [texts.replace(r"\r(?!\n)", "\n", regex=True) for texts in (notes, compact_notes)]
+    normal, compact = (texts.replace(r"\r(?!\n)", "\n", regex=True) for texts in (notes, compact_notes))
     data = {
-        "SimSUM.csv": simsum_csv(records, *for_csv, domain).encode(),
+        "SimSUM.csv": simsum_csv(records, normal, compact, domain).encode(),
         "spans/normal_span_annotations.json": span_json(spans, "normal", complete, domain).encode(),
         "spans/adv_span_annotations.json": span_json(spans, "compact", complete, domain).encode(),
     }

@@ -1,7 +1,6 @@
 """The disk fills up in the midst of a rebuild: each failure is a line, and with space again the same bytes are made."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,14 +39,13 @@ def tables(clone: Clone) -> dict[str, str]:
 def test_a_rebuild_on_a_full_disk_fails_in_lines_and_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     whole = Clone(tmp_path / "whole")
     whole.set_params(**SMALL)
-    small = whole.copied_to(tmp_path / "copy")
-    whole.vignette("repro")
     disk = tmp_path / "disk"
     disk.mkdir()
     with own_disk(disk, 1000) as mounted:
         if not mounted:
             pytest.skip("only root may mount a small disk")
-        clone = Clone.at(Path(shutil.move(str(small.folder), disk / "clone")))
+        clone = whole.copied_to(disk / "clone")
+        whole.vignette("repro")
         used = sum(file.stat().st_blocks for file in clone.folder.rglob("*") if file.is_file()) * 512
         resize(disk, used + 15_000_000)
         failed = clone.vignette("repro", check=False)

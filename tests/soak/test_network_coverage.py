@@ -10,6 +10,7 @@ from schemas.params.records import Fit, Network
 from tasks.domains.in_use import FOLDER
 from tasks.network.causal import causal_table
 from tasks.network.definition import load_definition
+from tasks.network.graph import NetworkDefinition
 from tasks.network.recovery import FEWEST_IN_ALL, LABELS, TRUE, recovery_table
 from tasks.network.sampling import sample
 
@@ -19,7 +20,7 @@ PARAMS = Network(fit=Fit(optimiser="newton"), draws=400, held_out=10)
 DOMAINS = ("respiratory", "urinary")
 
 
-def definition(domain: str) -> object:
+def definition(domain: str) -> NetworkDefinition:
     return load_definition(Path(FOLDER) / domain / "network.yaml")
 
 

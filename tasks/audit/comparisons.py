@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.stats import hypergeom
 
-from tasks.progress import number_of
 from tasks.statistics.paired_verdicts import compared, right
 from tasks.statistics.sign_flips import LEVEL, holm
 
@@ -58,9 +58,9 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     Judges are paired by their names; of two cards with one judge each, these two, so that models can be compared. Item:
     one of `RATES`, which are the primary figures and share `LEVEL`; or a kind, a change that must not matter, or
     `ANSWERED`, the share with any verdict, which share `KIND_LEVEL`. Columns judge, task, item, primary, n, unscored,
-    before, now, low, high, p (adjusted for the figures of a judge that share its level), changed, undecided (only
-    failed cases hide a change), few (too few texts for any change to be beyond chance). Raises ValueError if the cards
-    share no judge or case, or too few texts to show a change of any rate.
+    before, now, low, high, p (adjusted for the figures of a judge that share its level, none for few texts), changed,
+    undecided (only failed cases hide a change), few (too few texts for any change to be beyond chance). Raises
+    ValueError if the cards share no judge or case, or too few texts to show a change of any rate.
     """
     names = [sorted(one["judge"].unique()) for one in (now, before)]
     if all(len(one) == 1 for one in names):
@@ -77,13 +77,10 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
         if primary["few"].all():
             asked = now[(now["judge"] == judge) & (now["condition"] == "")]
             common, size = (len({*one.loc[one["condition"] == "", "unit"]}) for one in (rows, asked))
-            remedy, rates = (
-                "make both with the same --seed, --cases, --texts and --map",
-                number_of(len(primary), "rate"),
-            )
+            remedy = "make both with the same --seed, --cases, --texts and --map"
             raise ValueError(
-                f"{common} of {size} cases are in both cards; to tell a change of {rates} from chance takes cases of a "
-                f"rate from {fewest_texts(2 * len(primary))} texts, and none has so many; "
+                f"{common} of {size} cases are in both cards; to tell a change of a rate from chance takes cases of it "
+                f"from {fewest_texts(2)} texts, and more for several rates; "
                 f"{remedy if common < size else 'make both of more texts'}"
             )
         tables.append(found.assign(judge=judge))
@@ -109,17 +106,25 @@ def _changes(both: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tested(groups: Sequence[tuple[str, str, pd.DataFrame]], level: float) -> pd.DataFrame:
-    """The changes of figures that share a level."""
+    """The changes of figures that share a level; those of too few texts for any change to be told do not share it."""
     found = [compared(rows["first"], rows["second"], rows["document"]) for _, _, rows in groups]
+    told = _enough([rows["document"].nunique() for _, _, rows in groups], level)
     table = pd.DataFrame(
         {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].mean(),
-         "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2],
-         "few": rows["document"].nunique() < fewest_texts(2 * len(found), level)}
+         "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2]}
         for (task, item, rows), one in zip(groups, found, strict=True)
     )  # fmt: skip
-    p, scored = (holm([getattr(one, name) for one in found]) for name in ("p", "p_scored"))
-    changed = p < level
-    return table.assign(p=p, changed=changed, few=table["few"] & ~changed, undecided=~changed & (scored < level))
+    p, scored = np.full((2, len(found)), np.nan)
+    for adjusted, name in ((p, "p"), (scored, "p_scored")):
+        adjusted[told] = holm([getattr(one, name) for one, enough in zip(found, told, strict=True) if enough])
+    return table.assign(p=p, changed=p < level, few=~told, undecided=~(p < level) & (scored < level))
+
+
+def _enough(texts: Sequence[int], level: float) -> npt.NDArray[np.bool_]:
+    """Which figures of so many texts can be told from chance when all such share the level (Tarone 1990)."""
+    of = np.array(texts)
+    sizes = (size for size in range(1, len(of) + 1) if (of >= fewest_texts(2 * size, level)).sum() <= size)
+    return of >= fewest_texts(2 * next(sizes, 1), level)
 
 
 def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:

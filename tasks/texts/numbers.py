@@ -23,8 +23,9 @@ def with_points(rows: Sequence[Row], column: pd.Series) -> pd.Series:
     if not has_comma.any():
         return column
     others = texts[~has_comma & (texts != "")]
-    if texts[has_comma].str.fullmatch(_THOUSANDS).all() or others.str.contains(".", regex=False).any():
-        if not others.str.fullmatch(_NUMBER).all():
+    numbers = others[others.str.fullmatch(_NUMBER)]
+    if texts[has_comma].str.fullmatch(_THOUSANDS).all() or numbers.str.contains(".", regex=False).any():
+        if len(numbers) < len(others):
             return column  # words, among them numbers
         at = int(has_comma.to_numpy().argmax())
         raise SourceError(

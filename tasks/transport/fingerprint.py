@@ -223,16 +223,13 @@ def require_same(recorded: Fingerprint, found: dict[str, str]) -> None:
     differing = differing_fields(recorded.identity, found, recorded.aliases)
     if not differing:
         return
-    alias = found.get("answered", "")
-    hint = ""
+    alias, role = found.get("answered", ""), recorded.role
+    said = [f"{name} is {found.get(name)!r}, recorded is {recorded.identity.get(name)!r}" for name in differing]
+    hint = f"If the change is meant, {_probe(role)}; of a model given as MODEL@URL, run the command again"
     if differing == ["answered"] and alias:
-        hint = f", or add {alias!r} to roles.{recorded.role}.aliases if both ids are one model, and probe"
-        hint += f" ({by_hand(f'aliases=[{alias}]')})"
-    said = [f"{n} is {found.get(n)!r}, recorded is {recorded.identity.get(n)!r}" for n in differing]
-    raise IdentityError(
-        f"role {recorded.role} is not answered by the model in fingerprints/{recorded.role}.json: "
-        f"{'; '.join(said)}. If the change is meant, {_probe(recorded.role)}{hint}"
-    )
+        one_model = f"add {alias!r} to roles.{role}.aliases, and probe ({by_hand(f'aliases=[{alias}]')})"
+        hint = f"If both ids are one model, {one_model}. {hint}"
+    raise IdentityError(f"role {role} is not answered by the model that was probed: {'; '.join(said)}. {hint}")
 
 
 def require_answered(recorded: Fingerprint, completion: "Completion") -> None:

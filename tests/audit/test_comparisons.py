@@ -50,7 +50,7 @@ def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
 
 def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None:
     few = verdicts([True] * 3)
-    with pytest.raises(ValueError, match=r"3 of 40 cases are in both cards; .* of 1 rate .* from 6 .*make both with"):
+    with pytest.raises(ValueError, match=r"3 of 40 cases are in both cards; .* from 6 .*make both with"):
         against(verdicts([True] * 40), few)
     table = against(pd.concat([verdicts([True] * 40), verdicts([True] * 3, kind="rare")]), verdicts([True] * 40))
     assert not table["few"].any(), "cases of one card alone are not compared"
@@ -72,6 +72,16 @@ def test_a_kind_of_few_texts_that_changed_is_told_though_it_takes_more_for_all_t
     now = pd.concat([verdicts([True] * 40), verdicts([False] * 12, kind="rare"), verdicts([True] * 12, kind="other")])
     table = against(now, before).set_index("item")
     assert not (table["few"] & table["changed"]).any()
+
+
+def test_rates_of_too_few_texts_to_be_told_do_not_weaken_those_of_enough() -> None:
+    """Eight texts that all turn have p 2 / 2^8, which times 7 rates would be more than 5%, and times 3 is not."""
+    tasks = [verdicts([True] * n).assign(metric=f"task {at}") for at, n in enumerate((8, 8, 8, 3, 3, 4, 4))]
+    before = pd.concat(tasks)
+    now = before.assign(value=before["value"].where(before["metric"] != "task 0", 0.0))
+    table = against(now, before).query("primary").set_index("task")
+    assert table["changed"].tolist() == [True] + [False] * 6 and table["few"].sum() == 4
+    assert table.loc["task 0", "p"] == pytest.approx(3 * 2 / 2**8) and table.loc[table["few"], "p"].isna().all()
 
 
 def test_a_kind_without_a_verdict_does_not_keep_the_others_from_being_told() -> None:

@@ -101,6 +101,15 @@ def test_a_table_of_a_windows_program_is_read_with_its_encoding(
     assert run(["agreement", str(file), "--encoding", "windows-1252"]) == 0
 
 
+def test_a_word_in_a_column_with_decimal_commas_is_named_and_no_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"d{at};{at},5;{at % 3}" for at in range(6)]
+    (file := tmp_path / "s.csv").write_text("\n".join(["id;quality;rouge", *rows, "d6;k.A.;1"]))
+    assert run(["agreement", str(file), "--human", "quality"]) == 1
+    assert "row 8: column quality holds 'k.A.'; expected numbers" in capsys.readouterr().err
+
+
 def test_numbers_as_ids_are_those_of_the_evaluation(tmp_path: Path) -> None:
     """Where one is written as 7.0, as in a column that pandas kept as decimals."""
     rows = [{"id": float(at) if at else "x", "quality": at, "rouge": at % 3} for at in range(9)]

@@ -13,7 +13,7 @@ from flows.repository.git import git, head_revision, show
 from flows.repository.kept_runs import md5_of
 from flows.repository.lock import parse_lock, read_lock
 from flows.repository.params import load_params
-from flows.repository.pipeline import MAIN
+from flows.repository.pipeline import MAIN, model_stages
 from flows.repository.surroundings import require_schema
 from flows.repository.terminal import aligned
 from flows.repository.workspace import FINGERPRINTS, root, workspace
@@ -203,7 +203,7 @@ def key_figures(named: NamedLineage) -> dict[str, float]:
 
 def recorded_costs(lineage: Lineage) -> dict[str, float]:
     """The calls, tokens and dollars behind a lineage, from MLflow; empty when it is not recorded in this clone."""
-    return recorded_lineages().costs(lineage.id) if is_recorded(lineage) else {}
+    return recorded_lineages().costs(lineage.id, model_stages(MAIN)) if is_recorded(lineage) else {}
 
 
 def is_recorded(lineage: Lineage) -> bool:

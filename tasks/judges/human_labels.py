@@ -44,7 +44,7 @@ def _as_csv(path: Path, encoding: str | None) -> str:
 def with_verdicts(path: Path, text: str) -> str:
     """CSV text of a sheet of `vignette evaluate`, with the column judged from the file JUDGED of its folder.
 
-    Raises SourceError for an item without a verdict. The text of other tables is as it was.
+    Raises SourceError for an item without a verdict and for items of two sheets. Other tables are as they were.
     """
     if (kept := _kept(path)) is None:
         return text
@@ -60,6 +60,10 @@ def with_verdicts(path: Path, text: str) -> str:
         raise SourceError(
             f"{path}: item {item!r} is not in {path.parent / JUDGED}; expected a sheet of the same evaluation"
         )
+    own = kept[kept["item"].isin(raw["item"])].reindex(columns=["metric", "system"]).drop_duplicates()
+    if len(own) > 1:
+        named = " and ".join(f"{metric} of system {system}" for metric, system in own.to_numpy()[:2])
+        raise SourceError(f"{path}: holds items of {named}; keep a file for each sheet, as shares and rates are of one")
     return raw.assign(judged=judged).to_csv(index=False)
 
 

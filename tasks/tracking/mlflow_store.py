@@ -6,9 +6,10 @@ incomplete one is replaced.
 """
 
 import json
+import math
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
@@ -125,13 +126,16 @@ class LineageStore:
         tags = {} if run is None else run.data.tags
         return {role: json.loads(content) for role, content in _beginning(_FINGERPRINT, tags).items()}
 
-    def costs(self, lineage_id: str) -> dict[str, float]:
-        """Calls, tokens and dollars of a recorded lineage: ``<stage>.calls`` and so on; empty if it has none."""
+    def costs(self, lineage_id: str, asking: Collection[str] = ()) -> dict[str, float]:
+        """Calls, tokens and dollars of a recorded lineage: ``<stage>.calls`` and so on; empty if it has none.
+
+        NaN for stages ``asking`` models that were not measured, as those taken from a cache of several clones.
+        """
         return {
-            f"{stage}.{name}": metrics[name]
+            f"{stage}.{name}": metrics.get(name, math.nan)
             for stage, metrics in self.metrics(lineage_id).items()
             for name in COUNTS
-            if metrics.get("calls")
+            if metrics.get("calls", stage in asking)
         }
 
     def headlines(self, lineage_id: str) -> dict[str, float]:

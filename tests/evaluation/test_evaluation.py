@@ -175,6 +175,10 @@ def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_p
     assert dict(zip(found["unit"].map(by_claim), found["value"], strict=True)) == expected
     sheet.assign(judged="1").to_csv(tmp_path / "mine.csv", index=False)
     assert (read_labels(tmp_path / "mine.csv")["value"] == 1).all(), "a sheet of the former layout has its own verdicts"
+    both = pd.concat([sheet, pd.read_csv(io.BytesIO(files["labels/claim_precision_1.csv"]), dtype="str")])
+    both.to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(SourceError, match=r"claim_precision of system .* and claim_recall of system cites"):
+        read_labels(tmp_path / "mine.csv")
     sheet.assign(item="d0/all/C9").to_csv(tmp_path / "mine.csv", index=False)
     with pytest.raises(SourceError, match=r"'d0/all/C9' is not in .*verdicts\.csv"):
         read_labels(tmp_path / "mine.csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,7 +132,15 @@ def test_a_stage_run_holds_its_headline_figures_and_measurements(store: LineageS
     assert measured["doclens"]["doclens/claim_recall"] == 0.9
     assert (measured["doclens"]["unscored"], measured["doclens"]["rows/doclens_scores"]) == (2, 60)
     assert "doclens/claim_recall" not in measured["sample"]
-    assert store.costs(lineage.id)["doclens.dollars"] == 0.25
+    assert store.costs(lineage.id, ["doclens"])["doclens.dollars"] == 0.25
+
+
+def test_the_cost_of_a_stage_that_was_not_measured_is_unknown(store: LineageStore) -> None:
+    lineage = read_lineage(changed(d1="d6"))
+    store.write(lineage, Recording("x", runs={"sample": StageRun(1.5, {})}))
+    costs = store.costs(lineage.id, ["doclens"])
+    assert {name.partition(".")[0] for name in costs} == {"doclens"}
+    assert all(map(math.isnan, costs.values())), "as where its outputs come from a cache of several clones"
 
 
 def test_a_half_written_lineage_is_replaced(store: LineageStore, tmp_path: Path) -> None:

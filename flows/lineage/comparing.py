@@ -27,7 +27,14 @@ from tasks.progress import number_of
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
 from tasks.reporting.headlines import FIGURES, with_intervals
 from tasks.tracking.comparison import COLUMNS, compare_all, compare_metrics
-from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, figure_table, is_redraw
+from tasks.tracking.differences import (
+    changed_stages,
+    cost_table,
+    differing_inputs,
+    figure_table,
+    is_redraw,
+    stages_behind,
+)
 from tasks.tracking.measures import (
     PREDICTION_COLUMNS,
     Ids,
@@ -44,6 +51,8 @@ FOLDER = Path("reports/comparisons")
 UNSCORED = "unscored_"
 QUESTIONS = "questions.parquet"
 """The table that holds the contents of the items of a score table in the same folder."""
+_NAMED = 8
+"""Most stages that a line names."""
 _TEXT = ["system", "condition", "item"]
 CONTENTS, SAMPLE = ("records", "evaluated"), "sample"
 """Stems of the tables that hold the content of each record, and the stage whose records the others use."""
@@ -85,9 +94,8 @@ def show(
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
     figures = figure_table(_figures(a), _figures(b))
-    found = Compared(
-        a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, values, missing, unlike
-    )
+    stages, behind = changed_stages(a.lineage, b.lineage), [*filter(None, map(_behind, (a, b)))]
+    found = Compared(a.name, b.name, figures, inputs, stages, costs, measures, values, missing, unlike, behind)
     print(terminal_text(found))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
     table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
@@ -253,13 +261,25 @@ def _committed_metrics(
 
 def _figures(side: NamedLineage) -> dict[str, tuple[float, float, float]]:
     """Value, low and high of a lineage's key figures: from those of its metric tables that are at hand, as after a
-    part of the stages ran, the others without an interval.
+    part of the stages ran, the others without an interval; none from stages that were not rebuilt.
     """
     wanted = {key[0] for of_group in FIGURES.values() for key in of_group.values()}
-    paths = {Path(path).stem: path for path in side.outputs() if Path(path).parent.name == "tables"}
+    behind, outs = stages_behind(side.lineage), side.outputs()
+    paths = {Path(path).stem: path for path in outs if Path(path).parent.name == "tables"}
     files = {stem: side.find_output(paths[stem]) for stem in sorted(wanted & {*paths})}
+    files = {stem: file for stem, file in files.items() if outs[paths[stem]][0] not in behind}
     tables = {stem: read_table(file, METRICS) for stem, file in files.items() if file and _has_metrics(file)}
-    return {name: (value, np.nan, np.nan) for name, value in key_figures(side).items()} | with_intervals(tables)
+    noted = {} if behind else {name: (value, np.nan, np.nan) for name, value in key_figures(side).items()}
+    return noted | with_intervals(tables)
+
+
+def _behind(side: NamedLineage) -> str:
+    """A line on the stages that were not rebuilt."""
+    if not (stages := stages_behind(side.lineage)):
+        return ""
+    named = ", ".join(stages[:_NAMED]) + (", ..." if len(stages) > _NAMED else "")
+    count = number_of(len(stages), "stage")
+    return f"{side.name}: {count} not rebuilt after what they read changed, so that no key figure is theirs: {named}"
 
 
 def _has_metrics(file: Path) -> bool:

@@ -35,7 +35,7 @@ class Compared:
 
     ``figures``: the key figures of both. ``measures``: tested by the scores of single records; ``values``: of metric
     tables, of what has no such scores. ``missing`` says which tables of single records are not at hand, if nothing was
-    tested for that; ``unlike``, which measures only one of them has.
+    tested for that; ``unlike``, which measures only one of them has; ``behind``, which stages were not rebuilt.
     """
 
     a: str
@@ -48,6 +48,7 @@ class Compared:
     values: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS))
     missing: str = ""
     unlike: Sequence[str] = ()
+    behind: Sequence[str] = ()
 
     @property
     def moved(self) -> int:
@@ -85,7 +86,7 @@ class Compared:
         said = [
             f"{self._cause(_merged(parts))} ({len(parts)} of {len(self.measures)} measures)" for parts in kinds.values()
         ]
-        return [*filter(None, [self.missing]), *self.unlike, *said]
+        return [*self.behind, *filter(None, [self.missing]), *self.unlike, *said]
 
     def _cause(self, note: str) -> str:
         """The note, after what in the inputs explains that records do not pair."""

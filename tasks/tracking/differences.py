@@ -118,6 +118,19 @@ def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["stage", "outputs"]).astype("str")
 
 
+def stages_behind(lineage: Lineage) -> list[str]:
+    """Stages that were not rebuilt after what they read: another stage, or one behind, has other outputs by now."""
+    made = {path: (stage.name, digest) for stage in lineage.stages for path, digest in stage.outs.items()}
+    found, before = set[str](), -1
+    while len(found) > before:
+        before = len(found)
+        for stage in lineage.stages:
+            read = [(*made[path], digest) for path, digest in stage.deps.items() if path in made]
+            if any(maker in found or now != then for maker, now, then in read):
+                found.add(stage.name)
+    return sorted(found)
+
+
 Figure = tuple[float, float, float]
 """A value with its 95% interval, NaN where it has none."""
 _ABSENT = (np.nan, np.nan, np.nan)

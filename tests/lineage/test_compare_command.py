@@ -201,6 +201,32 @@ def test_values_of_what_has_no_scores_by_record_are_compared_beside_those_that_h
     )
 
 
+def test_figures_of_stages_that_were_not_rebuilt_are_not_those_of_the_later_lineage(
+    clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As after a rebuild of some stages for fewer records: the others' tables are of all of them."""
+    sides, row = [], {"condition": "json_cot", "metric": "claim_recall", "value": 0.75}
+    md5 = keep(clone / ".dvc" / "cache", table_bytes(metric_table(row)))
+    for digest in ("a", "b"):
+        stages = {
+            "sample": {"outs": [{"path": "data/records.parquet", "md5": digest * 32}]},
+            "doclens": {
+                "deps": [{"path": "data/records.parquet", "md5": "a" * 32}],
+                "outs": [{"path": "reports/tables/doclens.csv", "md5": md5}],
+            },
+        }
+        lineage = read_lineage({"stages": stages})
+        recorded_lineages().write(lineage, Recording("test", headlines={"doclens": {"claim_recall": 0.75}}))
+        sides.append(find_lineage(lineage.id))
+    ((_, page),) = compare_lineages(sides[0], sides[1:], clone)
+    shown = capsys.readouterr().out
+    said = (
+        f"{sides[1].name}: 1 stage not rebuilt after what they read changed, so that no key figure is theirs: doclens"
+    )
+    assert said in shown and said in page.read_text()
+    assert re.search(r"doclens/claim_recall +0\.750 \[.*\] -> –", shown)
+
+
 def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[str]]) -> NamedLineage:
     """Record a lineage of evaluations with the same ids of documents; ``texts``: their sources, by evaluation."""
     stages = {}

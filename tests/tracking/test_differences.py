@@ -8,6 +8,7 @@ from tasks.tracking.differences import (
     flatten,
     inputs,
     is_redraw,
+    stages_behind,
 )
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
 
@@ -124,3 +125,17 @@ def test_the_id_of_a_lineage_is_that_of_its_stages_without_the_recording() -> No
     assert len(found.id) == 16 and found == read_lineage({"stages": {"write": stage}})
     for changed in ({"deps": []}, {"outs": [{"path": "c", "md5": "4"}]}):
         assert found.id != read_lineage({"stages": {"write": {**stage, **changed}}}).id
+
+
+def test_stages_that_were_not_rebuilt_after_others_are_behind_with_those_that_need_them() -> None:
+    def found(read: str) -> list[str]:
+        stages = [
+            StageLineage("sample", outs={"data/records.parquet": "new"}),
+            StageLineage(
+                "judge", deps={"data/records.parquet": read, "params": "x"}, outs={"data/scores.parquet": "s"}
+            ),
+            StageLineage("report", deps={"data/scores.parquet": "s"}, outs={"data/report": "r"}),
+        ]
+        return stages_behind(Lineage("a", tuple(reversed(stages))))
+
+    assert found("old") == ["judge", "report"] and found("new") == []

@@ -410,4 +410,5 @@ def test_the_manifest_has_the_hash_of_the_data_as_it_was_read(tmp_path: Path, mo
     (own := tmp_path / "own.py").write_text(OVERWRITES.format(data=str(data)))
     asked = ["evaluate", str(data), "--metrics", "overlap", "--metric", str(own), "--out", str(tmp_path / "out")]
     assert run(asked) == 0 and not data.exists()
-    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["files"][str(data)] == digest
+    files = json.loads((tmp_path / "out" / "manifest.json").read_text())["files"]
+    assert files == {str(data): digest, str(own): hashlib.sha256(own.read_bytes()).hexdigest()}

@@ -93,7 +93,6 @@ def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Pa
     assert compared["difference"] == pytest.approx(-0.8) and compared["n"] == 10 and compared["changed"]
     page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
     assert "kept words" in page and page.count("Share of the source&#39;s words that the output has.") == 3
-    assert Path(folder / "shown.py") in made.files
 
 
 def test_a_number_that_is_not_defined_does_not_spoil_an_evaluation(folder: Path) -> None:

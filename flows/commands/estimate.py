@@ -51,5 +51,7 @@ def print_ledger(params: Params) -> None:
     if exists(where):
         with open_existing(where) as connection:
             spent = ledgers(connection).get(cap.ledger, spent)
-    said = f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent; "
+    lost = f", as much as allowed for {spent.unknown} of {spent.calls} calls, whose outcome is not known"
+    said = f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent"
+    said += f"{lost if spent.unknown else ''}; "
     print(fitted(f"{said}cap: {caps_text(cap) or 'none'}"))

@@ -32,15 +32,16 @@ from tasks.measures.evaluation import (
     evaluate_chunk,
     evaluation_tables,
     failed_documents,
+    failed_share,
     impossible_measures,
     in_order,
-    judgements,
     plan_of,
     unscored_outputs,
     writer_prompt,
 )
 from tasks.measures.measure import figures
 from tasks.measures.own import UNDEFINED, Own, OwnMetric, known_rows, load_metrics
+from tasks.reporting.display import percent
 from tasks.reporting.evaluation_text import AGAIN, DRY_RUN, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED, metric_table
@@ -312,16 +313,15 @@ def problem_of(made: Frames, allowed: float) -> str | None:
     failed = made["unscored"]
     failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & ~failed["method"].isin(COMPUTING)]
     failed = failed[failed["reason"].ne(UNDEFINED)]
-    of = judgements(made) + len(failed)
-    if len(failed) <= allowed * max(of, 1):
+    if (share := failed_share(made, failed)) <= allowed:
         return None
     documents, reasons = failed["document"].drop_duplicates().tolist(), failed["reason"].value_counts().head(3)
     more = f" and {len(documents) - _NAMED} more" if len(documents) > _NAMED else ""
     said = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
-    doubt = "Does this model follow instructions and reply in JSON? " if 2 * len(failed) > of else ""
+    doubt = "Does this model follow instructions and reply in JSON? " if share > 0.5 else ""
     return (
-        f"{len(failed)} of {of} judgements failed, more than runtime.max_unscored_share {allowed:g}, in documents "
-        f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. {doubt}"
-        f"{AGAIN.capitalize()}, leave these documents out, choose another judge, or raise runtime.max_unscored_share "
-        "of the params"
+        f"{percent(share)} of the scores by a model failed, more than runtime.max_unscored_share {allowed:g}, in "
+        f"documents {', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. "
+        f"{doubt}{AGAIN.capitalize()}, leave these documents out, choose another judge, or raise "
+        "runtime.max_unscored_share of the params"
     )

@@ -67,7 +67,7 @@ def compare_lineages(
     none that are in DVC's cache or on its remote.
     """
     redraws = find_redraws(first) if null == "redraws" else []
-    missing = [fetch_outputs(_read_by_comparison([first, other, *redraws])) for other in others]
+    missing = [_fetch_inputs([first, other, *redraws]) for other in others]
     complete = [other for other, lost in zip(others, missing, strict=True) if not lost]
     paired = [paired_measures(first, other, redraws) for other in complete]
     tested = compare_all([found for found, _ in paired], seed=0)
@@ -119,8 +119,8 @@ def paired_measures(
     unscored: list[dict[str, set[str]]] = [{} for _ in sides]
     for side, of_side in zip(sides, unscored, strict=True):
         for path, (stage, _) in side.outputs().items():
-            if Path(path).name.startswith(UNSCORED):
-                of_side.setdefault(stage, set()).update(map(str, _read(side.open_output(path), ["record"])["record"]))
+            if Path(path).name.startswith(UNSCORED) and (file := side.find_output(path)) is not None:
+                of_side.setdefault(stage, set()).update(map(str, _read(file, ["record"])["record"]))
     found, of_a, of_b = list[PairedMeasure](), set[Key](), set[Key]()
     for path in differing:
         left, right, *drawn = _measures(path, sides, unscored)
@@ -186,9 +186,25 @@ def _read_by_comparison(sides: Sequence[NamedLineage]) -> list[tuple[NamedLineag
     ]
 
 
+def _fetch_inputs(sides: Sequence[NamedLineage]) -> list[tuple[NamedLineage, str]]:
+    """Fetch the tables that a comparison reads; those that it needs and that are nowhere.
+
+    It can do without the unscored rows of stages with the same scores and rows, as after a rebuild of one stage.
+    """
+    missing, differing = fetch_outputs(_read_by_comparison(sides)), _differing(sides)
+    stages = {sides[0].outputs()[path][0] for path in differing if _kind(path) is not None}
+    return [
+        (side, path)
+        for side, path in missing
+        if path in differing or side.outputs()[path][0] in stages or not Path(path).name.startswith(UNSCORED)
+    ]
+
+
 def _kind(path: str) -> Literal["predictions", "scores"] | None:
     """What a table holds that is compared; None for other tables."""
-    stem = Path(path).stem
+    stem, ending = Path(path).stem, Path(path).suffix
+    if ending != ".parquet":
+        return None
     return "predictions" if "predictions" in stem else "scores" if "scores" in stem else None
 
 

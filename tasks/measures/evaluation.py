@@ -119,10 +119,23 @@ def in_order(made: Mapping[str, Any]) -> Tables:
     return found
 
 
-def judgements(made: Mapping[str, pd.DataFrame]) -> int:
-    """Number of judgements that were made, also on planted errors; failed ones are rows of the table ``unscored``."""
-    values = [table["value"] for name, table in made.items() if name not in COMPUTING and _is_verdicts(table)]
-    return sum(int(one.notna().sum()) for one in values)
+def failed_share(made: Tables, failed: pd.DataFrame) -> float:
+    """Share of the scores of texts that failed: one of which some units have no verdict counts by the share of these.
+
+    ``failed``: the rows of the table ``unscored`` that are failures; what the data lacks is in none of them.
+    """
+    parts = [failed.head(0).assign(value=[])]
+    for name, table in ((name, table) for name, table in made.items() if _is_verdicts(table) and name not in COMPUTING):
+        own = failed[failed["method"] == name]
+        texts, documents = {*zip(own["document"], own["system"], strict=True)}, {*own["document"][own["system"].isna()]}
+        known = [
+            value == value or document in documents or (document, system) in texts
+            for document, system, value in zip(table["document"], table["system"], table["value"], strict=True)
+        ]
+        parts.append(table[known].assign(method=name))
+    keys = ["method", *KEY[1:], "document"]
+    every = pd.concat(parts[1:] or parts, ignore_index=True)
+    return float(every["value"].isna().groupby([every[key] for key in keys]).mean().mean()) if len(every) else 0.0
 
 
 COMPUTING = frozenset(one.name for one in OF_OUTPUTS if not one.judged)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands import repro, trial
+from flows.commands import estimate, repro, trial
 from flows.repository.workspace import WORKSPACE
 from flows.runtime import rehearsal
 from flows.runtime.stage import Stage
@@ -17,6 +17,7 @@ from schemas.params import Params
 from schemas.params.llm import Role
 from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
+from tasks.transport.ledger import Spent
 from tests.support.params import shipped
 from tests.support.rules import calls_of_rules, rules
 
@@ -107,6 +108,18 @@ def test_a_whole_trial_runs_all_stages_but_the_record_on_all_documents(
     assert (folder / "data/trained.txt").read_text() == "30 records, 20 documents, seeds [0]"
     assert "no report was made; tables of the trial" in capsys.readouterr().out and not earlier.exists()
     assert not (folder / "data/record.txt").exists() and not Path("tables").exists()
+
+
+def test_tokens_of_calls_whose_outcome_is_not_known_are_said_to_be_a_limit(
+    params: Params, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = params.budget.ledger
+    for stub, value in {"exists": lambda _: True, "open_existing": nullcontext,
+                        "ledgers": lambda _: {name: Spent(0.0, 50_517, 209, 38)}}.items():  # fmt: skip
+        monkeypatch.setattr(f"tasks.transport.{'database' if stub == 'exists' else 'inspection'}.{stub}", value)
+    estimate.print_ledger(params)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "50517 tokens spent, as much as allowed for 38 of 209 calls, whose outcome is not known; cap" in said
 
 
 def test_a_dear_trial_is_confirmed_before_anything_is_paid(params: Params, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,12 +23,14 @@ from flows.repository.params import load_params
 from flows.runtime.tables import check
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
+from schemas.tables.columns import typed
 from schemas.tables.evaluate import table_schema
+from schemas.tables.verdicts import VERDICTS
 from tasks.judges.human_labels import label_rows, read_labels, sheet_of
 from tasks.llm.calls import Answer, Call
 from tasks.measures.described import METRICS
 from tasks.measures.described import chosen as chosen_measures
-from tasks.measures.evaluation import plan_of
+from tasks.measures.evaluation import failed_share, plan_of
 from tasks.texts.document import SOURCE, WHOLE
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
@@ -290,10 +292,25 @@ def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path) -> None:
     assert pairs.loc[("copy", whole, "claims_supported"), ["failed_a", "failed_b"]].tolist() == [0, 1]
 
 
+def test_a_judge_that_fails_on_some_texts_is_measured_by_these_however_many_claims_the_others_have(
+    tmp_path: Path,
+) -> None:
+    """A third of the scores, though less of the claims; and where one claim of a text fails, its part of the score."""
+    rows = [{**row, "outputs": {"copy": row["source"]}} for row in _rows()]
+    made = _evaluated(tmp_path, rows, failing=["d2"], metrics=["doclens"])
+    assert made.problem is not None and made.problem.startswith("33.3% of the scores by a model failed")
+    claims = pd.DataFrame({"document": ["a"] * 20 + ["b"], "system": "s", "value": [None, *[1.0] * 20]})
+    claims = typed(claims.assign(condition="c", item="all", metric="m", unit=[*map(str, range(21))], text="", judge="j",
+                                 verdict=None, weight=1.0, truth=None, kind=None, reason=None), VERDICTS)  # fmt: skip
+    failed = pd.DataFrame({"document": ["a"], "system": ["s"], "method": ["doclens"]})
+    assert failed_share({"doclens": claims}, failed) == pytest.approx((1 / 20 + 0) / 2)
+    assert failed_share({"doclens": claims}, failed.head(0)) == 0, "what the data lacks is no failure"
+
+
 def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_figure(tmp_path: Path) -> None:
     rows = [{**row, "outputs": {"short": "The family was present."}} for row in _rows()]
     made = _evaluated(tmp_path, rows, failing=[""], metrics=["doclens", "grounding", "overlap"])
-    assert made.problem is not None and made.problem.startswith("9 of 9 judgements failed")
+    assert made.problem is not None and made.problem.startswith("100% of the scores by a model failed")
     assert "Does this model follow instructions" in made.problem
     page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
     assert "Do not use these judgements." in page

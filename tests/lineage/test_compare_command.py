@@ -182,18 +182,21 @@ def test_values_of_what_has_no_scores_by_record_are_compared_beside_those_that_h
         for stage, rows in {
             "doclens": [{"system": "others", "condition": f"style {number}", "item": "all", "metric": "words"}],
             "history_qa": [{"stage": "history_qa", "condition": "none", "metric": "score"}],
+            "network_predictions": [{"stage": "network", "condition": "true", "metric": "effect"}],
         }.items():
             table = metric_table(*({"stage": stage, **row, "value": 1.0 + number} for row in rows))
             md5 = keep(clone / ".dvc" / "cache", table_bytes(table))
             outs = stages.setdefault(stage, {"outs": []})["outs"]
             outs.append({"path": f"reports/tables/{stage}.csv", "md5": md5})
+        # A stage that is the same in both, of which nothing is at hand, keeps none of the others from being tested.
+        stages["review"] = {"outs": [{"path": "data/unscored_review.parquet", "md5": "0" * 32}]}
         lineage = read_lineage({"stages": stages})
         recorded_lineages().write(lineage, Recording("test"))
         sides.append(find_lineage(lineage.id))
     ((table, page),) = compare_lineages(sides[0], sides[1:], clone)
     found = pd.read_csv(table).set_index(["stage", "metric"])
     assert {key: found.loc[key, "changed"].item() for key in found.index} == {
-        ("doclens", "claim_recall"): True, ("history_qa", "score"): False,
+        ("doclens", "claim_recall"): True, ("history_qa", "score"): False, ("network", "effect"): False,
     }  # fmt: skip
     assert (
         "history_qa  compact notes, none, all, score: 1 -> 2" in capsys.readouterr().out

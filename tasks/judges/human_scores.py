@@ -277,4 +277,5 @@ def _closer(table: pd.DataFrame, columns: Sequence[str], kind: Correlation) -> I
     if table["document"].nunique() < FEWEST_PAIRS:
         every = np.arange(len(table))
         return first(every) - second(every), np.nan, np.nan
-    return statistic_difference_interval(first, second, len(table), bounds=SIGNED, clusters=documents)
+    value, low, high = statistic_difference_interval(first, second, len(table), bounds=SIGNED, clusters=documents)
+    return value, max(low, -1.0), min(high, 1.0)  # of sizes, which differ by 1 at most

@@ -76,6 +76,9 @@ def test_a_metric_that_agrees_is_closer_than_noise_and_not_than_itself() -> None
     assert row["low"] > 0.3 and row["item"] == "good - noise" and row["n"] == 80
     (same,) = difference_rows(frame, [("good", "good")], ["human"], everything(frame), system="judge")
     assert same["value"] == 0 and same["low"] <= 0 <= same["high"]
+    few = frame[frame["document"].isin(frame["document"].unique()[:8])].reset_index(drop=True)
+    (row,) = difference_rows(few, [("noise", "good")], ["human"], everything(few))
+    assert row["low"] == -1 < row["value"], "sizes differ by 1 at most, though their bootstrap does not know"
 
 
 def test_a_metric_of_the_other_sign_is_closer_by_the_size_of_its_correlation() -> None:

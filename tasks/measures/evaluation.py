@@ -122,20 +122,22 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 def failed_share(made: Tables, failed: pd.DataFrame) -> float:
     """Share of the scores of texts that failed: one of which some units have no verdict counts by the share of these.
 
-    ``failed``: the rows of the table ``unscored`` that are failures; what the data lacks is in none of them.
+    ``failed``: the rows of the table ``unscored`` that are failures, and none that the data lacks; one whose text has
+    no row in the tables counts as a score.
     """
-    parts = [failed.head(0).assign(value=[])]
+    systems = failed["system"].where(failed["system"].notna(), "")  # of all systems
+    causes, found, shares = {*zip(failed["method"], failed["document"], systems, strict=True)}, set(), list[float]()
     for name, table in ((name, table) for name, table in made.items() if _is_verdicts(table) and name not in COMPUTING):
-        own = failed[failed["method"] == name]
-        texts, documents = {*zip(own["document"], own["system"], strict=True)}, {*own["document"][own["system"].isna()]}
-        known = [
-            value == value or document in documents or (document, system) in texts
-            for document, system, value in zip(table["document"], table["system"], table["value"], strict=True)
-        ]
-        parts.append(table[known].assign(method=name))
-    keys = ["method", *KEY[1:], "document"]
-    every = pd.concat(parts[1:] or parts, ignore_index=True)
-    return float(every["value"].isna().groupby([every[key] for key in keys]).mean().mean()) if len(every) else 0.0
+        known = list[bool]()
+        for document, system, value in zip(table["document"], table["system"], table["value"], strict=True):
+            # What was not written has no verdict of any measure.
+            of = {(method, document, one) for method in (name, WRITING) for one in (system, "")} & causes
+            found |= of if value != value else set()
+            known.append(value == value or bool(of))
+        judged = table[known]
+        shares += judged["value"].isna().groupby([judged[key] for key in ("document", *KEY[1:])]).mean().tolist()
+    shares += [1.0] * len(causes - found)
+    return float(np.mean(shares)) if shares else 0.0
 
 
 COMPUTING = frozenset(one.name for one in OF_OUTPUTS if not one.judged)

@@ -305,6 +305,12 @@ def test_a_judge_that_fails_on_some_texts_is_measured_by_these_however_many_clai
     failed = pd.DataFrame({"document": ["a"], "system": ["s"], "method": ["doclens"]})
     assert failed_share({"doclens": claims}, failed) == pytest.approx((1 / 20 + 0) / 2)
     assert failed_share({"doclens": claims}, failed.head(0)) == 0, "what the data lacks is no failure"
+    other = failed.assign(method="qa")
+    assert failed_share({"doclens": claims}, other) == pytest.approx((0 + 0 + 1) / 3), "it has no row in the tables"
+    assert failed_share({}, other) == 1 and failed_share({}, other.head(0)) == 0
+    whole = claims.assign(value=claims["value"].where(claims["document"] != "a"))
+    for row in ({"method": "writing"}, {"system": None}):
+        assert failed_share({"doclens": whole}, failed.assign(**row)) == pytest.approx((1 + 0) / 2), row
 
 
 def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_figure(tmp_path: Path) -> None:

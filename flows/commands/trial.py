@@ -90,7 +90,7 @@ def main(
         made = "no report was made; " if whole else ""
         print(f"{made}tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
     if failed:
-        raise VignetteError(f"failed: {', '.join(failed)}; see above. Answered calls are kept")
+        raise VignetteError(f"failed, or not run for that: {', '.join(failed)}; see above. Answered calls are kept")
 
 
 async def _run(

@@ -96,8 +96,13 @@ def run_budget(params: Params) -> Budget:
 
     It is not put into ``params``, because the report shows them and must not depend on who started the run.
     """
-    handed = os.environ.get(BUDGET)
-    return params.budget if handed is None else Budget.model_validate_json(handed)
+    if (handed := os.environ.get(BUDGET)) is None:
+        return params.budget
+    try:
+        return Budget.model_validate_json(handed)
+    except ValidationError as error:
+        said = expectation(error.errors()[0])
+        raise ParamsError(f"{BUDGET}, which `vignette watch` sets, is no budget in JSON: {said}; unset it") from error
 
 
 def confirmation_limit(params: Params) -> float | None:

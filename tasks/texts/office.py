@@ -109,6 +109,7 @@ _PARTS = re.compile(
 _ELEMENTS = {
     **{"altChunk": "embedded files", "object": "embedded files", "pic": "pictures", "imagedata": "pictures"},
     **{"ddList": "drop-down fields", "checkBox": "check boxes"},  # of forms of older versions
+    "numPr": "numbers and bullets of lists",
 }
 """Elements that hold what is not read."""
 _TEXT = re.compile(r"<(?:\w+:)?(?:t|text)(?: [^<>]*)?>\s*[^<\s]")
@@ -122,12 +123,15 @@ def document_text(path: Path, notes: list[str]) -> str:
     is �. Other parts with text are named in ``notes``.
     """
     import docx
+    from docx.oxml.ns import qn
     from docx.table import Table as WordTable
 
     with _office(path) as file:
         document = docx.Document(file)
         body = document.element.body
-        found = {str(one.tag).rpartition("}")[2] for one in body.iter()}
+        styles = {one.get(qn("w:val")) for one in body.iter(qn("w:pStyle"))}
+        styled = [inner for one in document.styles if one.style_id in styles for inner in one.element.iter()]
+        found = {str(one.tag).rpartition("}")[2] for one in [*body.iter(), *styled]}
         _name_unread(path, file, notes, {_ELEMENTS[tag] for tag in found & set(_ELEMENTS)})
         if "vanish" in found:
             notes.append(f"{path}: hidden text is read as all other; delete what is not meant")

@@ -43,6 +43,9 @@ def test_a_scheduled_rebuild_passes_its_budget(monkeypatch: pytest.MonkeyPatch) 
     budget = run_budget(params)
     assert (budget.ledger, budget.dollars) == ("watch", 2.5)
     assert params.budget.ledger == "default", "the report shows params: they stay as the file has them"
+    monkeypatch.setenv("VIGNETTE_BUDGET", "odd")
+    with pytest.raises(ParamsError, match=r"VIGNETTE_BUDGET.* is no budget in JSON: .*; unset it"):
+        run_budget(params)
 
 
 @pytest.mark.parametrize("cron", ["0 3 * * *", "*/15 6-18 * * mon-fri", None])

@@ -223,19 +223,20 @@ def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_pa
     document.add_comment(document.paragraphs[0].runs, "Is this so?")
     document.element.body.insert(0, parse_xml(f"<w:altChunk {NAMES}/>"))
     document.paragraphs[0].runs[0].font.hidden = True
+    document.add_paragraph("Fever.", style="List Number")
     document.add_table(1, 2).cell(0, 1)._tc.get_or_add_tcPr().append(parse_xml(f"<w:cellDel {NAMES}/>"))
     document.tables[0].cell(0, 0).text, document.tables[0].cell(0, 1).text = "kept", "deleted"
     document.save(str(tmp_path / "n.docx"))
     read = read_rows(tmp_path / "n.docx")
-    assert read.rows[0].values["text"] == "Dry cough.\nkept"
+    assert read.rows[0].values["text"] == "Dry cough.\nFever.\nkept"
     assert read.notes == (
-        f"{tmp_path}/n.docx: not read: comments, embedded files, header",
+        f"{tmp_path}/n.docx: not read: comments, embedded files, header, numbers and bullets of lists",
         f"{tmp_path}/n.docx: hidden text is read as all other; delete what is not meant",
     )
     assert (
         read_documents(tmp_path / "d.xlsx", {"B": tmp_path / "n.docx"})
         .notes[3]
-        .endswith("n.docx: not read: comments, embedded files, header")
+        .endswith("n.docx: not read: comments, embedded files, header, numbers and bullets of lists")
     )
 
 

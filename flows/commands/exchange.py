@@ -67,8 +67,7 @@ def read(
     require_new_file(out, "vignette exchange read")
     ours = {text.name: text for version in NOTE_VERSIONS for text in extracted_texts(version, dataset)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
-    unread = list[str]()
-    returned = read_files(form, source, labels, unread)
+    returned, unread = read_files(form, source, labels)
     for text in returned:
         if text.name not in ours or ours[text.name].text != text.text:
             of = dataset or "the last run"
@@ -158,12 +157,10 @@ def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
     return table.astype({"record": "int64", "start": "int64", "end": "int64", "symptom": "str", "assertion": "str"})
 
 
-def read_files(
-    form: Format, source: Path, labels: Sequence[str], unread: list[str] | None = None
-) -> list[AnnotatedText]:
-    """The annotated texts in files of a format; a byte order mark is no part of a text. Raises SourceError.
+def read_files(form: Format, source: Path, labels: Sequence[str]) -> tuple[list[AnnotatedText], list[str]]:
+    """The annotated texts in files of a format, and what is not read; a byte order mark is no part of a text.
 
-    What is not read is added to ``unread``.
+    Raises SourceError.
     """
     from tasks.exchange.brat import read_brat
     from tasks.exchange.label_studio import read_export
@@ -171,9 +168,9 @@ def read_files(
     try:
         if form == "brat":
             files = [file for file in sorted(source.iterdir()) if file.suffix.lower() in (".txt", ".ann")]
-            found = read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels, unread)
+            found, unread = read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels)
         else:
-            found = read_export(_text(source), labels, unread)
+            found, unread = read_export(_text(source), labels)
     except (OSError, ValueError) as error:
         raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
     except SourceError as error:
@@ -181,7 +178,7 @@ def read_files(
     if not found:
         raise SourceError(f"{source}: no annotated text; expected submitted annotations in {form} files")
     _require_different(source, found)
-    return found
+    return found, unread
 
 
 def _require_different(source: Path, texts: Sequence[AnnotatedText]) -> None:

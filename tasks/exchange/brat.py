@@ -38,14 +38,13 @@ def write_brat(texts: Sequence[AnnotatedText]) -> dict[str, str]:
     return files
 
 
-def read_brat(files: Mapping[str, str], labels: Sequence[str], unread: list[str] | None = None) -> list[AnnotatedText]:
-    """Texts by name with their text-bound annotations and assertions; the types of others are added to ``unread``.
+def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> tuple[list[AnnotatedText], list[str]]:
+    """Texts by name with their text-bound annotations and assertions, and the type of each annotation not read.
 
     ``labels`` are those known, in their own spelling. Raises SourceError naming file and line for what cannot be read.
     """
-    unread = [] if unread is None else unread
     spelt = {_brat_label(label): label for label in labels}
-    found = []
+    found, unread = list[AnnotatedText](), list[str]()
     for name in sorted({name[:-4] for name in files if name.endswith((".txt", ".ann"))}):
         if f"{name}.ann" not in files:
             raise SourceError(f"{name}.txt has no {name}.ann in its folder; add an empty file if nothing is annotated")
@@ -57,7 +56,7 @@ def read_brat(files: Mapping[str, str], labels: Sequence[str], unread: list[str]
         unread += [" ".join(line.partition("\t")[2].split()[:1]) for line in others]
         spans = [_span(line, number, name, text, spelt, stated) for number, line in lines if line.startswith("T")]
         found.append(annotated(name, text, spans))
-    return found
+    return found, unread
 
 
 def _line(number: int, span: LabelledSpan, text: str) -> str:

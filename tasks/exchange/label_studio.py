@@ -45,20 +45,19 @@ def write_tasks(texts: Sequence[AnnotatedText], *, annotated_by: str) -> str:
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def read_export(content: str, labels: Sequence[str] = (), unread: list[str] | None = None) -> list[AnnotatedText]:
+def read_export(content: str, labels: Sequence[str] = ()) -> tuple[list[AnnotatedText], list[str]]:
     """Texts with the corrected spans of a JSON export: of each task the last annotation that was not cancelled.
 
-    ``labels`` are those known, if any. Tasks that nobody annotated, earlier annotations and results of other types are
-    added to ``unread``. Raises SourceError naming task and region for what cannot be read.
+    The second result names what is not read: tasks that nobody annotated, earlier annotations and results of other
+    types. ``labels`` are those known, if any. Raises SourceError naming task and region for what cannot be read.
     """
-    unread = [] if unread is None else unread
     try:
         tasks = parse_json(content)
     except ValueError as error:
         raise SourceError(f"not a Label Studio export: {error}; expected its JSON format") from error
     if not isinstance(tasks, list):
         raise SourceError("not a Label Studio export: expected a list of tasks, its JSON format (not JSON-MIN)")
-    found = []
+    found, unread = list[AnnotatedText](), list[str]()
     for number, task in enumerate(tasks):
         with of_form(f"task {number}", "expected data.name, data.text and annotations with a result of regions"):
             name, text = str(task["data"]["name"]), str(task["data"]["text"])
@@ -74,7 +73,7 @@ def read_export(content: str, labels: Sequence[str] = (), unread: list[str] | No
             if unknown := [span.label for span in spans if labels and span.label not in labels]:
                 raise SourceError(f"{name}: label {unknown[0]!r} is not one of {', '.join(labels)}; correct it")
             found.append(annotated(name, text, spans))
-    return found
+    return found, unread
 
 
 def _region(name: str, span: LabelledSpan, text: str) -> Iterator[dict[str, Any]]:

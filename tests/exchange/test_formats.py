@@ -50,13 +50,13 @@ def texts(draw: st.DrawFn) -> AnnotatedText:
 @settings(max_examples=50, deadline=None)
 @given(texts())
 def test_brat_round_trips(one: AnnotatedText) -> None:
-    assert read_brat(write_brat([one]), LABELS) == [one]
+    assert read_brat(write_brat([one]), LABELS) == ([one], [])
 
 
 @settings(max_examples=50, deadline=None)
 @given(texts())
 def test_label_studio_round_trips(one: AnnotatedText) -> None:
-    assert read_export(corrected(write_tasks([one], annotated_by="rules"))) == [one]
+    assert read_export(corrected(write_tasks([one], annotated_by="rules"))) == ([one], [])
 
 
 def corrected(tasks: str, *, utf16: bool = False) -> str:
@@ -73,7 +73,7 @@ def corrected(tasks: str, *, utf16: bool = False) -> str:
 
 
 def test_offsets_of_an_early_label_studio_are_read_by_the_text_of_the_region() -> None:
-    assert read_export(corrected(write_tasks([EXAMPLE], annotated_by="rules"), utf16=True)) == [EXAMPLE]
+    assert read_export(corrected(write_tasks([EXAMPLE], annotated_by="rules"), utf16=True)) == ([EXAMPLE], [])
 
 
 def test_a_span_over_two_lines_is_two_fragments_in_brat() -> None:

@@ -320,9 +320,8 @@ def test_annotations_of_other_kinds_are_named(tmp_path: Path, form: str) -> None
     regions = [{"id": "r", "type": "labels", "value": {**place, "labels": ["cough"]}}, {"id": "s", "type": "relation"}]
     task = {"data": {"name": "n", "text": "No cough."}, "annotations": [{"result": []}, {"result": regions}]}
     (tmp_path / "e.json").write_text(json.dumps([task, {**task, "annotations": [], "predictions": [{}]}]))
-    unread: list[str] = []
     source = tmp_path if form == "brat" else tmp_path / "e.json"
-    (text,) = read_files(form, source, ["cough"], unread)
+    (text,), unread = read_files(form, source, ["cough"])
     expected = {"brat": ["Negation", "AnnotatorNotes"]}
     assert len(text.spans) == 1
     assert unread == expected.get(form, ["earlier annotations", "relation", "tasks without an annotation"])
@@ -389,7 +388,7 @@ BRAT = {"n.txt": "Dry cough.\n", "n.ann": "T1\tcough 0 9\tDry cough\nA1\tAsserti
 
 
 def spans(form: Any, path: Path) -> list[tuple[int, int, str, str]]:
-    (text,) = read_files(form, path, ["cough"])
+    (text,), _ = read_files(form, path, ["cough"])
     return [(span.start, span.end, span.label, span.assertion) for span in text.spans]
 
 

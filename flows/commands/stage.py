@@ -154,11 +154,11 @@ def require_same_code(stage: str) -> None:
     What is imported may be older: DVC would record the outputs of one branch as those of another.
     """
     listed = FOLDER / f"{stage.partition('@')[0]}.json"
-    begun = code_loaded_since() + 1  # it is known to a second
+    begun = code_loaded_since() + 1  # it is known to a second; rsync, tar and mv keep the time of the last edit
     for name in json.loads(listed.read_bytes()) if listed.is_file() else ():
         module = Path(name.replace(".", "/"))
         forms = [Path(name)] if "/" in name else [module.with_suffix(".py"), module / "__init__.py"]
-        if any(begun < file.stat().st_mtime <= time.time() for file in forms if file.is_file()):
+        if any(begun < file.stat().st_ctime <= time.time() for file in forms if file.is_file()):
             raise VignetteError(f"{name}: changed since the run of stage {stage}, which uses it, began; run it again")
 
 

@@ -125,6 +125,8 @@ def document_data(
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as plain values, None where one is missing."""
+    if frame.empty:  # as of each of many documents that no judge reads; pandas would take milliseconds for it
+        return []
     found: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return found
 

@@ -134,19 +134,21 @@ CODE = {
 def test_code_and_prompts_that_were_changed_since_the_run_began_make_no_outputs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by git checkout of another branch: what the run has imported is of the branch before."""
+    """As by git checkout of another branch, or by rsync, which keeps the time of the last edit."""
     monkeypatch.chdir(tmp_path)
-    now = time.time()
     write_text(stage.FOLDER / "overlap.json", json.dumps(dict.fromkeys(CODE, "hash")))
     for path in CODE.values():
         write_text(Path(path), "")
-        os.utime(path, (now - 100, now - 100))
-    monkeypatch.setattr(stage, "code_loaded_since", lambda: now - 50)
+    time.sleep(0.1)
+    begun = time.time()
+    monkeypatch.setattr(stage, "code_loaded_since", lambda: begun - 1)
     stage.require_same_code("overlap")
-    os.utime(CODE[name], (now + 3600, now + 3600))  # by a clock that was set back since
-    stage.require_same_code("overlap")
-    os.utime(CODE[name], (now, now))
+    time.sleep(0.1)  # the clock of files is some milliseconds behind
+    os.utime(CODE[name], (1, 1))
     with pytest.raises(VignetteError, match=f"{name}: changed since the run of stage overlap, which uses it, began"):
+        stage.require_same_code("overlap")
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "time", lambda: begun - 3600)  # the clock was set back
         stage.require_same_code("overlap")
 
 

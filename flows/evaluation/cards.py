@@ -90,7 +90,6 @@ def provenance(
         "texts": len(audit.texts),
         "kind_of_texts": kind_of_texts(audit.texts.values()),
         "tasks": list(audit.tasks),
-        "takes": audit.takes,
         "left_out": reasons(audit, every) or "nothing",
         "judges": judges,
         "settings": settings,

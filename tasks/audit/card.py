@@ -213,14 +213,16 @@ def change_table(card: pd.DataFrame) -> pd.DataFrame:
 
     That is the loss of right answers or, with the place in a call and the order of versions, the gain of yes: its
     ``metric``, ``value``, ``low``, ``high``, ``n`` and ``unscored``, the cases that were not judged both ways.
-    ``flipped_high``: upper end of the interval of ``flipped``.
+    ``flipped_high``: upper end of the interval of ``flipped``, if all that were not judged both ways flipped as well.
     """
     rows = card[card["condition"].str.contains(": ")]
     columns = ["flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted", "p_value_scored", "texts"]
     wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reindex(columns=columns)
     tested = rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])
-    flipped = rows[rows["metric"] == "flipped"].set_index(["system", "condition"])["high"].rename("flipped_high")
-    found = wide.join(tested[["metric", "value", "low", "high", "n", "unscored"]]).join(flipped).reset_index()
+    of = rows[rows["metric"] == "flipped"].set_index(["system", "condition"])
+    flipped = (of["high"] * of["n"] + of["unscored"]) / (of["n"] + of["unscored"])
+    columns = ["metric", "value", "low", "high", "n", "unscored"]
+    found = wide.join(tested[columns]).join(flipped.rename("flipped_high")).reset_index()
     return found.assign(change=[condition.partition(": ")[2] for condition in found["condition"]])
 
 

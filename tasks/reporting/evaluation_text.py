@@ -214,7 +214,8 @@ def _mean(system: str, metric: str, row: Mapping[str, Any], documents: int) -> s
     """A system's mean with interval, n and what is without a score."""
     one = cell(row, partial(shown, metric))
     interval = f"95% CI {one.interval}; " if one.interval else ""
-    lacks = f", {one.unscored} without a score" if one.unscored else ""
+    lacks = f", {one.partial} scored in part" if one.partial else ""
+    lacks += f", {one.unscored} without a score" if one.unscored else ""
     lacks += f", {_LACKED} in {count}" if (count := _lacking(row, documents)) else ""
     return f"{system} {one.value} ({interval}n = {one.n}{lacks})"
 

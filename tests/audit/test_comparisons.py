@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from tasks.audit.card import card_table, findings, not_found
+from tasks.audit.card import card_table, change_table, findings, not_found
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
 from tasks.audit.page import _against, marked, rate_tables
@@ -188,6 +188,9 @@ def test_a_loss_that_failed_verdicts_may_undo_is_no_finding() -> None:
     card = card_table(pd.concat([plain, obeyed]), seed=1)
     assert findings(card) == []
     assert any("cannot be told, failed cases decide (n 5)" in line for line in not_found(card))
+    lost = card_table(pd.concat([plain, verdicts([True] * 10 + [None] * 5, factor=CONFIDENT)]), seed=1)
+    (row,) = change_table(lost).to_dict("records")
+    assert row["flipped"] == 0 and row["flipped_high"] > 1 / 3, "each of those that failed may have changed"
 
 
 @pytest.mark.parametrize("words", [60, 61])

@@ -93,7 +93,10 @@ def test_a_metric_has_bars_in_no_column_unless_all_its_intervals_are_those_of_sh
 def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
     recall = METRICS[METRICS["metric"] == "claim_recall"]
     bounds = recall.assign(metric="claim_recall_bounds", n=12, unscored=recall["unscored"] + [2, 0])
-    said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds], ignore_index=True)))
+    metrics = pd.concat([METRICS, bounds], ignore_index=True)
+    said = "\n".join(summary(systems="ab", metrics=metrics))
+    reported = what_to_report(metrics.assign(provenance=""), ["a", "b"], documents=12, models={}, cite="")
+    assert "; n = 11, 2 scored in part, 1 without a score); b 75.0%" in reported
     assert "n 11/12, 2 in part" in said and "75.0% (70.0–80.0) n 12\n" in said and "\nin part: documents of" in said
 
 

@@ -76,7 +76,10 @@ def main(
         figures = found[columns].assign(**(found[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
         print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
         if found.loc[found["metric"] == "corrected_share", "value"].isna().all():
-            print("\ncorrected_share: none, as its interval would be wider than 1; label more of both verdicts")
+            print(
+                "\ncorrected_share: none, as all labels are alike, the judge is no better than chance by them, or its "
+                "interval would be wider than 1"
+            )
         _write(found, out)
         return
     with of_form(str(data), SCALARS):

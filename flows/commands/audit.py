@@ -109,9 +109,9 @@ def main(
     if example:
         _refuse("--example", example, {"--texts": texts, "--map": map_, "--encoding": encoding})
         texts, judges = EXAMPLE, judges or (["simulator"] if asked else None)
-    mapping, made_of = _texts(texts, map_, encoding, example)
     cases = cases if cases is not None else FEW if example else CLAIMS
     chosen = tasks_of(texts, None if tasks is None else [name.strip() for name in tasks.split(",")])
+    mapping, made_of = _texts(texts, map_, encoding, example, chosen)
     required = _required(require, chosen)
     _require_numbers(cases, takes, seed, plan)
     earlier, files = None if against is None else cards.read_card(against), cards.stems(verdicts or [])
@@ -162,14 +162,14 @@ def _print_cost(every: Sequence[Params], audit: Audit) -> None:
 
 
 def _texts(
-    texts: Path | None, map_: Sequence[str] | None, encoding: str | None, example: bool
+    texts: Path | None, map_: Sequence[str] | None, encoding: str | None, example: bool, tasks: Sequence[str]
 ) -> tuple[dict[str, str], str]:
     """Column by field of the texts, and what they are called. Raises ParamsError for options about no file."""
     given = [name for name, value in (("--map", map_), ("--encoding", encoding)) if value]
     if given and texts is None:
         raise ParamsError(f"{given[0]}: has no effect without --texts; name the file that it is about")
     source = "the documents that ship" if example else "notes of the simulator" if texts is None else texts.name
-    return mapped(map_ or []), source
+    return mapped(map_ or []), "texts of MEDEC" if tasks == ["errors"] else source
 
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, made_of: str, folder: Path) -> str:

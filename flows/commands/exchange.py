@@ -14,6 +14,7 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
 from schemas.errors import SourceError, repeated
+from tasks.progress import number_of
 from tasks.transport.untrusted import of_form, read_bytes
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def write(
         tasks = write_tasks(texts, annotated_by="vignette")
         files = {"tasks.json": tasks, "labelling_config.xml": labelling_config(labels)}
     write_export(out, {name: content.encode() for name, content in files.items()}, f"{to} {version}")
-    print(f"{len(texts)} notes with {sum(len(text.spans) for text in texts)} spans written to {out}")
+    spans = number_of(sum(len(text.spans) for text in texts), "span")
+    print(f"{number_of(len(texts), 'note')} with {spans} written to {out}")
 
 
 def read(
@@ -79,9 +81,9 @@ def read(
     kept = {(t.name, *span.place): span.assertion for t in returned for span in t.spans}
     both = extracted.keys() & kept.keys()
     print(
-        f"{len(returned)} notes: of {len(extracted)} extracted spans {len(both)} were kept and "
-        f"{len(extracted) - len(both)} removed or moved; {len(kept) - len(both)} are new; "
-        f"{sum(extracted[span] != kept[span] for span in both)} assert something else; written to {out}"
+        f"{number_of(len(returned), 'note')}: of {number_of(len(extracted), 'extracted span')} {len(both)} kept and "
+        f"{len(extracted) - len(both)} removed or moved; new: {len(kept) - len(both)}; "
+        f"with another assertion: {sum(extracted[span] != kept[span] for span in both)}; written to {out}"
     )
     if unread:
         print("not read: " + ", ".join(f"{name} ({count})" for name, count in sorted(Counter(unread).items())))

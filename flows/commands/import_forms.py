@@ -66,7 +66,9 @@ def import_(
         raise SourceError(f"{error}{more}") from error
     for path, held in imported.items():
         print(f"imported: {path} ({held})")
-    print("now run: vignette repro")
+    outside = {kind.stem for kind in kinds().values() if kind.outside}
+    for of_second in sorted({path.parent.name in outside for path in imported}):
+        print(f"now run: vignette repro{f' --pipeline {PUBLISHED}' if of_second else ''}")
 
 
 def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, str]:

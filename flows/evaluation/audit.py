@@ -189,7 +189,10 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Prac
     frame = verdict_table(rows, judge=asks[0].label)
     failures = asks[0].failures + asks[1].failures
     calls = sum(ask.calls for ask in asks)
-    practice = Practice(len(frame), calls, run.used(), time.monotonic() - began, failures)
+    role, used = run.params.roles["judge"], run.used()
+    if not role.is_simulator and role.model not in run.params.prices:
+        used = replace(used, dollars=float("nan"))
+    practice = Practice(len(frame), calls, used, time.monotonic() - began, failures)
     return frame.sort_values(["unit", "condition"], ignore_index=True), practice
 
 

@@ -86,11 +86,10 @@ def provenance(
     return {
         "source": made_of,
         "seed": seed,
-        "cases": int(audit.cases.loc[audit.cases["metric"] != FILLER, "unit"].nunique()),
+        "cases": len(verdicts[verdicts["condition"] == ""]) // len(judges),
         "texts": len(audit.texts),
         "kind_of_texts": kind_of_texts(audit.texts.values()),
         "tasks": list(audit.tasks),
-        "takes": audit.takes,
         "left_out": reasons(audit, every) or "nothing",
         "judges": judges,
         "settings": settings,
@@ -244,6 +243,11 @@ def print_card(
     worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
     if changes is not None and tested is not None and len(changes) > len(tested):
         other = [*other, f"the {RULES} are not compared with the earlier card"]
+    if changes is not None:
+        known = {*zip(changes["judge"], changes["task"], strict=True)}
+        asked = judged_by_models(card[card["metric"] == "answered"])[["system", "condition"]]
+        new = [": ".join(one) for one in asked.itertuples(index=False, name=None) if one not in known]
+        other += [f"not compared, as the earlier card has no such cases: {'; '.join(new)}"] if new else []
     found = requirements(card, required, CHANGE_NAMES)
     said = [*worse, *other, *(f"required, {state}: {line}" for state, line in found)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))

@@ -321,7 +321,7 @@ def problem_of(made: Frames, allowed: float) -> str | None:
     doubt = "Does this model follow instructions and reply in JSON? " if share > 0.5 else ""
     return (
         f"{percent(share)} of the scores by a model failed, more than runtime.max_unscored_share {allowed:g}, in "
-        f"documents {', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. "
+        f"documents {', '.join(documents[:_NAMED])}{more}. Reasons: {said}. Details are in the table unscored. "
         f"{doubt}{AGAIN.capitalize()}, leave these documents out, choose another judge, or raise "
         "runtime.max_unscored_share of the params"
     )

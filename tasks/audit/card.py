@@ -72,14 +72,14 @@ class Practice:
 
 
 def practice_rows(practice: Practice, **shared: Any) -> list[Row]:
-    """Share of calls whose first reply could be used, and tokens, dollars and seconds for `PER` verdicts."""
-    again = min(max(practice.used.calls - practice.calls, 0), practice.calls)
-    at_once = np.repeat([1.0, 0.0], [practice.calls - again, again])
+    """Share of calls with a usable reply, and tokens, dollars and seconds for `PER` verdicts."""
     keys: Row = {"condition": CONDITION, "item": "all", **shared}
     factor, used = PER / max(practice.verdicts, 1), practice.used
     sums = {"tokens_sent": used.prompt_tokens, "tokens_received": used.completion_tokens, "dollars": used.dollars,
             "seconds": practice.seconds}  # fmt: skip
-    rows = [mean_row("usable_at_first_reply", at_once, **keys)] if practice.calls else []
+    failed = sum(practice.failures.values())
+    usable = np.repeat([1.0, 0.0], [practice.calls - failed, failed])
+    rows = [mean_row("usable_replies", usable, **keys)] if practice.calls else []
     return rows + [
         metric_row(f"{name}_per_{PER}_verdicts", factor * value, n=practice.verdicts, **keys)
         for name, value in sums.items()
@@ -213,14 +213,16 @@ def change_table(card: pd.DataFrame) -> pd.DataFrame:
 
     That is the loss of right answers or, with the place in a call and the order of versions, the gain of yes: its
     ``metric``, ``value``, ``low``, ``high``, ``n`` and ``unscored``, the cases that were not judged both ways.
-    ``flipped_high``: upper end of the interval of ``flipped``.
+    ``flipped_high``: upper end of the interval of ``flipped``, if all that were not judged both ways flipped as well.
     """
     rows = card[card["condition"].str.contains(": ")]
     columns = ["flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted", "p_value_scored", "texts"]
     wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reindex(columns=columns)
     tested = rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])
-    flipped = rows[rows["metric"] == "flipped"].set_index(["system", "condition"])["high"].rename("flipped_high")
-    found = wide.join(tested[["metric", "value", "low", "high", "n", "unscored"]]).join(flipped).reset_index()
+    of = rows[rows["metric"] == "flipped"].set_index(["system", "condition"])
+    flipped = (of["high"] * of["n"] + of["unscored"]) / (of["n"] + of["unscored"])
+    columns = ["metric", "value", "low", "high", "n", "unscored"]
+    found = wide.join(tested[columns]).join(flipped.rename("flipped_high")).reset_index()
     return found.assign(change=[condition.partition(": ")[2] for condition in found["condition"]])
 
 
@@ -311,7 +313,7 @@ def not_found(card: pd.DataFrame) -> list[str]:
         ]
         if len(few):
             lines.append(
-                f"{judge}: too few texts to tell of {len(few)} of {len(own)} changes whether they matter "
+                f"{judge}: too few texts with verdicts to tell of {len(few)} of {len(own)} changes whether they matter "
                 f"({int(few['texts'].min())}; at least {least})"
             )
         told = own[(own["texts"] >= least) & ~own.index.isin(hidden.index) & (own["p_value_adjusted"] >= LEVEL)]
@@ -352,10 +354,10 @@ USABLE = 0.9
 
 
 def _recommended(yes: pd.Series, no: pd.Series, both: pd.Series) -> str:
-    """What the judge can be used for: its rates by their intervals."""
+    """What the judge can be used for: its rates by their intervals, as it is only if failed verdicts are wrong, too."""
     if not yes["n"] + no["n"]:
         return "nothing to tell"
-    if min(yes["low"], no["low"]) >= USABLE:
+    if all(one["n"] and one["low"] * one["n"] / (one["n"] + one["unscored"]) >= USABLE for one in (yes, no)):
         return "fit for use as it is"
     if not both["low"] > 0.5:
         if not both["high"] < USABLE:  # so few verdicts of a good judge could have come out like this too

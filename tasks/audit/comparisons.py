@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import hypergeom
 
+from tasks.progress import number_of
 from tasks.statistics.paired_verdicts import compared, right
 from tasks.statistics.sign_flips import LEVEL, holm
 
@@ -110,8 +111,8 @@ def _tested(groups: Sequence[tuple[str, str, pd.DataFrame]], level: float) -> pd
     found = [compared(rows["first"], rows["second"], rows["document"]) for _, _, rows in groups]
     told = _enough([rows["document"].nunique() for _, _, rows in groups], level)
     table = pd.DataFrame(
-        {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].mean(),
-         "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2]}
+        {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].astype(float).mean(),
+         "now": rows["second"].astype(float).mean(), "low": one.interval[1], "high": one.interval[2]}
         for (task, item, rows), one in zip(groups, found, strict=True)
     )  # fmt: skip
     p, scored = np.full((2, len(found)), np.nan)
@@ -142,14 +143,14 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
             other.append(f"better than the earlier card: {what}")
     if not worse:
         compared_rates = int(decided["primary"].sum())
-        said = f"{compared_rates} rates and {len(decided) - compared_rates} further figures compared"
+        further = number_of(len(decided) - compared_rates, "further figure")
+        said = f"{number_of(compared_rates, 'rate')} and {further} compared"
         other.insert(0, f"not worse than the earlier card beyond chance: {said}")
     few = changes[changes["few"]]
     if len(few):
         whole = changes[changes["primary"]].groupby("task")["few"].all()
         named = f" ({', '.join(whole.index[whole])} as a whole)" if whole.any() else ""
-        figures = "1 figure" if len(few) == 1 else f"{len(few)} figures"
-        other.append(f"cannot be told: {figures}{named}, as the cards share too few texts")
+        other.append(f"cannot be told: {number_of(len(few), 'figure')}{named}, as the cards share too few texts")
     return worse, other
 
 

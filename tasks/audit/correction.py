@@ -61,7 +61,7 @@ def corrected_rows(
         value, *found = _corrected(values, own, seed=seed)
         mixed = _mixed(values, own, seed=seed)
         if not (found[1] - found[0] <= 1 and mixed[1] - mixed[0] <= 1):
-            refused[metric] = "its range over mixes of the card's kinds of cases is wider than 1"
+            refused[metric] = "its interval is wider than 1 for some mix of the card's kinds of cases"
             continue
         ends = {item: tuple(found), f"{item}{MIXED}": mixed}
         for shift in SHIFTS:
@@ -80,10 +80,11 @@ def _unfit(cases: pd.DataFrame) -> str | None:
     """Why the cases of a task give no correction."""
     truth, judged = cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool)
     if not truth.any() or truth.all():
-        return f"the card has {int(truth.sum())} cases with the answer yes and {int((~truth).sum())} with no"
+        return f"the card has verdicts on {truth.sum()} cases with the answer yes and {(~truth).sum()} with no"
     informedness = float(judged[truth].mean() - judged[~truth].mean())
     if informedness <= MIN_INFORMEDNESS:
-        return f"sensitivity + specificity is {1 + informedness:.2f}; at or below 1 a verdict says nothing"
+        least = 1 + MIN_INFORMEDNESS
+        return f"sensitivity + specificity is {1 + informedness:.2f}; up to {least:g} a verdict says too little"
     return None
 
 

@@ -22,7 +22,7 @@ SHOWN = 12
 AROUND = 30
 """Words that are shown on either side of a difference."""
 _CHANGES = ("flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted")
-_SHARES = (*METRIC_NAMES, *_CHANGES[:3], "judged_rightly", "changed_when_asked_again", "usable_at_first_reply")
+_SHARES = (*METRIC_NAMES, *_CHANGES[:3], "judged_rightly", "changed_when_asked_again", "usable_replies")
 
 
 def card_page(
@@ -93,8 +93,8 @@ _MEANINGS = {
 
 def _head(card: pd.DataFrame, judges: Sequence[str], made_from: Mapping[str, Any], rules: bool) -> Section:
     """What each judge can be used for, what speaks against it, and its rates on each task."""
-    size = {f"{one}s": number_of(made_from[f"{one}s"], name) for one, name in (("case", "claim"), ("text", "text"))}
-    said = paragraph("card", **size, source=made_from["source"], seed=made_from["seed"])
+    size = number_of(made_from["cases"], "case")
+    said = paragraph("card", cases=size, source=made_from["source"], seed=made_from["seed"])
     limited = limits(card)
     return Section(
         "summary",
@@ -141,7 +141,7 @@ def _minds(card: pd.DataFrame, changed: Sequence[Mapping[str, Any]]) -> list[Sec
     folds = [
         Fold(
             f"{one['judge']}: {one['factor']}",
-            f"{one['count']} right before the change, wrong after it",
+            f"{one['count']} right before the change, wrong after it{one['cut']}",
             data=one["rows"],
         )
         for one in changed
@@ -182,7 +182,8 @@ def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]
             before, now = asked.get((row["unit"], "")), asked.get((row["unit"], row["condition"]))
             texts = [f"{one['text']}\n\n{one['premise']}" if one else "" for one in (before, now or before)]
             shown.append({**row, "texts": marked(*texts)})
-        found.append({"judge": judge, "factor": factor, "count": len(rows), "rows": shown})
+        cut = f"; the first {SHOWN}" if len(rows) > SHOWN else ""
+        found.append({"judge": judge, "factor": factor, "count": len(rows), "rows": shown, "cut": cut})
     return found
 
 

@@ -25,6 +25,7 @@ from tasks.reporting.evaluation_text import (
     means,
     number_of_comparisons,
     reading_line,
+    ruled,
     what_to_report,
 )
 from tasks.reporting.sections import Fold, Section, all_rows, origin_section, render_sections
@@ -234,7 +235,7 @@ def _head(
     own: Mapping[str, str] | None,
 ) -> Section:
     """What was evaluated, what speaks against using it, the means, and a paragraph to copy."""
-    rules = [role for role, label in models.items() if RULES in label]
+    rules = ruled(models)
     metrics = tables["metrics"]
     said = [f"{number_of(len(documents), 'document')}, {number_of(len(systems), 'system')}. {paragraph('evaluation')}"]
     if reading := reading_line(metrics):

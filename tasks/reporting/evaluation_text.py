@@ -28,6 +28,8 @@ DRY_RUN = "dry run: rules, no results"
 """What heads an evaluation or a card by the simulator."""
 LOWER = "lower is better"
 """How the meaning of a metric of errors ends."""
+FURTHER = "judge "
+"""How the role of one of several judges begins, before its name; of these, the judge has all figures but their own."""
 CLINICIAN = "clinician"
 """Condition of claims that are judged as a clinician reads."""
 BOUNDS = "_bounds"
@@ -78,6 +80,12 @@ def described(metric: str, own: Mapping[str, str] | None = None) -> Mapping[str,
     return METRICS.get(metric, {"label": metric, "meaning": (own or {}).get(metric) or "a metric of your own"})
 
 
+def ruled(models: Mapping[str, str]) -> list[str]:
+    """The roles that the simulator plays, by ``models``, label by role; among several judges, the first one once."""
+    found = [role for role, label in models.items() if RULES in label]
+    return [role for role in found if "judge" not in found or not role.startswith(FURTHER)]
+
+
 def shown(metric: str, value: float) -> str:
     """A value in the form of its metric: percent for shares."""
     return percent(value) if metric in (*SHARES, *_RATES) else number(value)
@@ -99,7 +107,7 @@ def summary_text(
     ``width``: columns of the terminal; systems that do not fit in it have tables of their own below.
     """
     names, rows = main_table(tables["metrics"], systems)
-    rules = [role for role, label in models.items() if RULES in label]
+    rules = ruled(models)
     dry_run = "judge" in rules
     lines = [DRY_RUN] if dry_run else []
     lines.append(number_of(documents, "document"))
@@ -134,7 +142,7 @@ def summary_text(
     if rules:
         lines += [
             "",
-            f"{'; '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
+            f"{'; '.join(rules)}: the simulator's rules, no language model; confirm their figures with a model",
         ]
     return "\n".join([*lines, *_rates(tables), *_differences(tables, names, dry_run=dry_run)])
 
@@ -180,11 +188,13 @@ def what_to_report(
 ) -> str:
     """What a paper would say of it: methods, judge and its card, means with interval and n, differences, what lacks."""
     names, rows = main_table(metrics, systems)
-    made = ", ".join(f"{role} {label}" for role, label in models.items())
+    # Further judges have none of these figures.
+    made = [f"{role} {label}" for role, label in models.items() if not role.startswith(FURTHER)]
     cards = metrics.loc[metrics["provenance"].str.startswith("corrected by the card"), "provenance"].unique()
-    card = "; ".join(cards) or "no report card corrects the judge's verdicts"
-    by = f" ({made}; {card})" if made else ""
-    said = [f"We evaluated {', '.join(systems)} on {number_of(documents, 'document')}{by}."] if systems else []
+    if "judge" in models:
+        made += [*cards] or ["no report card corrects the judge's verdicts"]
+    by = f" ({'; '.join(made)})" if made else ""
+    said = [f"We evaluated {'; '.join(systems)} on {number_of(documents, 'document')}{by}."] if systems else []
     cited = [one.cited for one in OF_OUTPUTS if one.cited and (metrics["stage"] == one.name).any()]
     said += [f"Methods: {'; '.join([*cited, *filter(None, [reading_line(metrics)])])}."] if cited else []
     pairs = pd.DataFrame() if comparisons is None or comparisons.empty else comparisons
@@ -204,7 +214,8 @@ def _mean(system: str, metric: str, row: Mapping[str, Any], documents: int) -> s
     """A system's mean with interval, n and what is without a score."""
     one = cell(row, partial(shown, metric))
     interval = f"95% CI {one.interval}; " if one.interval else ""
-    lacks = f", {one.unscored} without a score" if one.unscored else ""
+    lacks = f", {one.partial} scored in part" if one.partial else ""
+    lacks += f", {one.unscored} without a score" if one.unscored else ""
     lacks += f", {_LACKED} in {count}" if (count := _lacking(row, documents)) else ""
     return f"{system} {one.value} ({interval}n = {one.n}{lacks})"
 
@@ -212,12 +223,13 @@ def _mean(system: str, metric: str, row: Mapping[str, Any], documents: int) -> s
 def _difference(metric: str, row: Mapping[str, Any]) -> str:
     """A paired difference with interval and p, of a share in points."""
     value, low, high = (signed(row[one], partial(shown, metric)).rstrip("%") for one in ("difference", "low", "high"))
+    interval = f"95% CI {low} to {high}; " if row["low"] == row["low"] else ""
     known = probability(row["p"])
     p = f"adjusted p {known if known.startswith('<') else f'= {known}'}"
     said = f"; {row['note']}" if row["note"] and row["p"] == row["p"] else ""
     return (
         f"{row['system_b']} minus {row['system_a']} {value}{' points' if metric in SHARES else ''} "
-        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else NOT_TESTED}; n = {row['n']}{said})"
+        f"({interval}{p if row['p'] == row['p'] else NOT_TESTED}; n = {row['n']}{said})"
     )
 
 
@@ -319,14 +331,13 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     # How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge.
     reasons = tables["unscored"]["reason"]
     missing = int((reasons == NO_OUTPUT).sum())
-    failed = len(reasons) - missing - int((reasons == UNDEFINED).sum())
     if missing:
         lines.append(
             f"  outputs that the data lacks: {missing}; add them, or leave out the documents without them, and the "
             "difference is tested on all"
         )
-    if failed:
-        lines.append(f"  judgements that failed: {failed}; {AGAIN}, or choose another judge")
+    if not reasons.isin([NO_OUTPUT, UNDEFINED]).all():
+        lines.append(f"  of judgements that failed: {AGAIN}, or choose another judge")
     return lines
 
 
@@ -351,6 +362,7 @@ def judges_text(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> l
         ]
         lines.append(f"  {described(str(metric))['label']}, {system}: {'; '.join(said)}")
     for row in pairs[pairs["metric"] == "kappa"].itertuples():
-        value = "not defined, as both always say the same" if pd.isna(row.value) else f"{row.value:.2f}"
+        why = "both always say the same" if row.n else "no unit has a verdict of both"
+        value = f"not defined, as {why}" if pd.isna(row.value) else f"{row.value:.2f}"
         lines.append(f"  kappa, {described(row.item)['label']}, {row.system} {row.condition}: {value} (n {row.n})")
     return lines

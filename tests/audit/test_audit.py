@@ -242,7 +242,9 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
     assert by.loc["all", "low"] < 0.6 < by.loc["all", "high"]
     wide = by.loc["all, rates off by 0.1"]
     assert wide["low"] < by.loc["all", "low"] and wide["high"] > by.loc["all", "high"]
-    assert refused == ["citation_recall is not corrected: the card has 0 cases with the answer yes and 0 with no"]
+    assert refused == [
+        "citation_recall is not corrected: the card has verdicts on 0 cases with the answer yes and 0 with no"
+    ]
     why = "the sources are dialogues"
     supported = pd.DataFrame([{**keys, "metric": "claims_supported", "value": 0.9}] * 20)
     of_dialogues, said = corrected_rows(supported, metrics, card, seed=1, provenance="card", other_sources=why)
@@ -286,7 +288,7 @@ def test_a_corrected_score_has_its_range_over_mixes_of_kinds_which_holds_the_tru
         blind = card.assign(kind=pd.Series(kinds).mask(unfound, "unfound"), value=card["value"].mask(unfound, 0.0))
         table, why = corrected_rows(scores, metrics, blind, seed=1, provenance="card")
         assert table.empty is (size == 30) and len(why) == table.empty
-    assert why[0].endswith("its range over mixes of the card's kinds of cases is wider than 1")
+    assert why[0].endswith("its interval is wider than 1 for some mix of the card's kinds of cases")
 
 
 def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_cluster(small: Audit) -> None:

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from tasks.audit.card import card_table, findings, not_found
+from tasks.audit.card import card_table, change_table, findings, not_found
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
-from tasks.audit.page import marked, rate_tables
+from tasks.audit.page import _against, marked, rate_tables
 from tasks.reporting.show import terminal
 from tasks.statistics.paired_verdicts import agreement, compared
 from tasks.statistics.sign_flips import flip_p
@@ -42,10 +42,17 @@ def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
     assert "worse than the earlier card: j, claims, k: 1.000 -> 0.600, n 30" in worse and other == []
     same = against(before, before)
     assert not same["changed"].any()
-    said = "not worse than the earlier card beyond chance: 1 rates and 3 further figures compared"
+    said = "not worse than the earlier card beyond chance: 1 rate and 3 further figures compared"
     assert change_lines(same) == ([], [said]), "sensitivity; the share with a verdict, and two kinds"
     with pytest.raises(ValueError, match="no case in common"):
         against(now, before.assign(unit="other" + before["unit"]))
+
+
+def test_a_judge_without_any_verdict_is_compared() -> None:
+    table = against(verdicts([None] * 30), verdicts([True] * 30))
+    assert np.isnan(table.set_index("item").loc[RATE, "now"])
+    assert "nan" not in terminal(_against(table.to_dict("records")).tables[0])
+    assert change_lines(table)[0] == ["worse than the earlier card: j, claims, has a verdict: 1.000 -> 0.000, n 30"]
 
 
 def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None:
@@ -57,7 +64,7 @@ def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None
     both = pd.concat([verdicts([True] * 40), verdicts([True] * 3, kind="rare")])
     table = against(both, both)
     assert table.loc[table["few"], "item"].tolist() == ["rare"]
-    said = ["not worse than the earlier card beyond chance: 1 rates and 2 further figures compared"]
+    said = ["not worse than the earlier card beyond chance: 1 rate and 2 further figures compared"]
     said.append("cannot be told: 1 figure, as the cards share too few texts")
     assert change_lines(table) == ([], said)
     other = pd.concat([both, verdicts([True] * 3).assign(metric="answers")])
@@ -163,7 +170,7 @@ def test_the_lack_of_a_finding_says_what_was_tested() -> None:
     ]
     few = pd.concat([plain.head(2), verdicts([True] * 2, factor=CONFIDENT)])
     assert not_found(card_table(few, seed=1)) == [
-        "j: too few texts to tell of 1 of 1 changes whether they matter (2; at least 5)"
+        "j: too few texts with verdicts to tell of 1 of 1 changes whether they matter (2; at least 5)"
     ]
     failed = pd.concat([plain, verdicts([True] + [None] * 19, factor=CONFIDENT)])
     assert "too few texts" in not_found(card_table(failed, seed=1))[0], "19 of 20 verdicts failed"
@@ -181,6 +188,9 @@ def test_a_loss_that_failed_verdicts_may_undo_is_no_finding() -> None:
     card = card_table(pd.concat([plain, obeyed]), seed=1)
     assert findings(card) == []
     assert any("cannot be told, failed cases decide (n 5)" in line for line in not_found(card))
+    lost = card_table(pd.concat([plain, verdicts([True] * 10 + [None] * 5, factor=CONFIDENT)]), seed=1)
+    (row,) = change_table(lost).to_dict("records")
+    assert row["flipped"] == 0 and row["flipped_high"] > 1 / 3, "each of those that failed may have changed"
 
 
 @pytest.mark.parametrize("words", [60, 61])

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from flows.commands import import_forms
 from flows.commands.import_forms import import_files
 from flows.commands.parser import run
 from flows.runtime.tables import write_table
@@ -46,6 +47,14 @@ def _file(folder: Path, rater: str, name: str = "sent.json", **changes) -> Path:
 def test_good_files_are_taken_in_under_the_raters_code(project):
     taken = import_files([_file(project, "rater_1", "a.json"), _file(project, "rater_2", "b.json")])
     assert [path.as_posix() for path in taken] == [f"returned/review_returned/rater_{i}.json" for i in (1, 2)]
+
+
+def test_the_pipeline_that_reads_a_form_is_named(monkeypatch, capsys):
+    files = {Path("returned/preferences_returned/a.json"): "1", Path("returned/review_returned/b.json"): "2"}
+    monkeypatch.setattr(import_forms, "import_files", lambda *_, **__: files)
+    assert run(["exchange", "import", "a.json"]) == 0
+    said = capsys.readouterr().out.splitlines()[2:]
+    assert said == ["now run: vignette repro", "now run: vignette repro --pipeline reports/published/dvc.yaml"]
 
 
 def test_one_bad_file_keeps_all_out(project, capsys):

@@ -11,7 +11,7 @@ from flows.evaluation import audit
 from flows.evaluation.cards import card_of
 from flows.evaluation.cards import require_answers as _require_answers
 from schemas.errors import SourceError, UnscoredError
-from tasks.audit.card import Practice, _recommended, card_table, verdict_lines, weaknesses
+from tasks.audit.card import Practice, _recommended, card_table, practice_rows, verdict_lines, weaknesses
 from tasks.audit.page import rate_tables
 from tasks.llm.calls import Call, Message
 from tasks.llm.costs import CountedAsk, Used
@@ -44,6 +44,8 @@ def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
         "j: claims: finds 9 of 9 true claims, no case of false claims: too few"
     )
     assert not any("n 0" in terminal(table) for table in rate_tables(only_true))
+    (line,) = verdict_lines(card_table(verdicts({True: [True] * 99}), seed=1))
+    assert "fit for use" not in line, "nothing is known of false claims"
 
 
 @each(
@@ -57,9 +59,11 @@ def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
     ],
 )
 def test_a_judge_is_recommended_by_the_intervals_of_its_rates(rates: tuple[float, ...], said: str) -> None:
-    yes, no = (pd.Series({"n": 40, "low": low, "high": high}) for low, high in (rates[:2], rates[2:]))
+    about = {"n": 400, "unscored": 0}
+    yes, no = (pd.Series(about | {"low": low, "high": high}) for low, high in (rates[:2], rates[2:]))
     both = pd.Series({"low": (rates[0] + rates[2]) / 2, "high": (rates[1] + rates[3]) / 2})
     assert _recommended(yes, no, both).startswith(said)
+    assert "fit for use" not in _recommended(yes, pd.Series({**no, "unscored": 40}), both), "one in ten has no verdict"
 
 
 def test_a_card_of_rules_is_a_dry_run_of_which_no_weakness_is_told() -> None:
@@ -87,6 +91,8 @@ def test_replies_that_fail_are_told_with_their_reasons() -> None:
     asyncio.run(counted([Call(str(n), (Message("user", "?"),)) for n in range(3)]))
     (reason,) = counted.failures
     took = {"j": Practice(100, 3, Used(), 1.0, counted.failures)}
+    usable = [practice_rows(Practice(100, 4, Used(calls), 1.0, counted.failures))[0]["value"] for calls in (0, 4, 9)]
+    assert usable == [0.25] * 3, "however many replies the calls that failed had"
     some = verdicts({True: [True] * 44 + [None] * 6, False: [False] * 50})
     with pytest.raises(UnscoredError) as raised:
         _require_answers(some, took, 0.05)

@@ -8,7 +8,16 @@ import pandas as pd
 
 from flows.evaluation.folder import sampled
 from tasks.reporting.evaluation_page import _comparisons, align, aligned_segments
-from tasks.reporting.evaluation_text import DRY_RUN, main_table, means, shown, summary_text, what_to_report
+from tasks.reporting.evaluation_text import (
+    DRY_RUN,
+    judges_text,
+    main_table,
+    means,
+    ruled,
+    shown,
+    summary_text,
+    what_to_report,
+)
 from tasks.tracking.comparison import BESIDE, DIRECTED, TOO_FEW, UNDECIDED
 from tests.support.cases import from_table
 
@@ -84,7 +93,10 @@ def test_a_metric_has_bars_in_no_column_unless_all_its_intervals_are_those_of_sh
 def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
     recall = METRICS[METRICS["metric"] == "claim_recall"]
     bounds = recall.assign(metric="claim_recall_bounds", n=12, unscored=recall["unscored"] + [2, 0])
-    said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds], ignore_index=True)))
+    metrics = pd.concat([METRICS, bounds], ignore_index=True)
+    said = "\n".join(summary(systems="ab", metrics=metrics))
+    reported = what_to_report(metrics.assign(provenance=""), ["a", "b"], documents=12, models={}, cite="")
+    assert "; n = 11, 2 scored in part, 1 without a score); b 75.0%" in reported
     assert "n 11/12, 2 in part" in said and "75.0% (70.0–80.0) n 12\n" in said and "\nin part: documents of" in said
 
 
@@ -101,8 +113,14 @@ def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> N
     assert "adjusted p = 0.020; n = 20; cannot be told: the missing scores decide (n 1))" in open_
     untested = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(p=np.nan), **about)
     assert "+12.5 to +50.0; not tested; n = 20)" in untested
+    alone = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(low=np.nan, p=np.nan, n=1), **about)
+    assert "b minus a +25.0 points (not tested; n = 1)" in alone
+    of_first = {**about["models"], "judge gpt": "gpt", "judge other": "other"}
+    assert what_to_report(metrics, ["a", "b"], comparisons=pairs, **about | {"models": of_first}) == said
+    by_writer = what_to_report(metrics, ["a", "writer, 0 examples"], **about | {"models": {"writer": "w"}})
+    assert by_writer.startswith("We evaluated a; writer, 0 examples on 12 documents (writer w).")
     assert said.startswith(
-        "We evaluated a, b on 12 documents (judge gpt; no report card corrects the judge's verdicts)."
+        "We evaluated a; b on 12 documents (judge gpt; no report card corrects the judge's verdicts)."
     )
     assert "Claim recall (share of the reference's claims that the output states): a 50.0% (95% CI 40.0% to" in said
     assert "60.0%; n = 11, 1 without a score); b 75.0% (95% CI" in said
@@ -119,6 +137,20 @@ def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> N
 def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:
     lines = summary(models={"judge": "v (simulator's rules)"}, foreign={"d1": "German"})
     assert lines[2] == "warning: the rules read English only; German: d1: leave them out, or choose a model"
+
+
+def test_of_several_judges_the_rules_are_named_once() -> None:
+    rules = "v (simulator's rules)"
+    assert ruled({"judge": rules, "judge rules": rules, "judge m": "m", "writer": rules}) == ["judge", "writer"]
+    assert ruled({"judge": "m", "judge m": "m", "judge rules": rules}) == ["judge rules"]
+
+
+def test_judges_without_a_verdict_on_the_same_do_not_always_say_the_same() -> None:
+    row = {"system": "j", "condition": "against k", "item": "claim_recall", "metric": "kappa", "value": np.nan}
+    judges = pd.DataFrame([row | {"n": 0}, row | {"n": 9}])
+    first, second = judges_text({"judges": judges, "verdicts": judges}, ["a"])[-2:]
+    assert first.endswith("not defined, as no unit has a verdict of both (n 0)")
+    assert second.endswith("not defined, as both always say the same (n 9)")
 
 
 def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_from_chance() -> None:

@@ -345,6 +345,8 @@ def verdict_lines(card: pd.DataFrame) -> list[str]:
             if not by_rules([judge]):
                 both = whole.reindex([(judge, task, "balanced_accuracy")]).iloc[0]
                 line += f": {_recommended(yes, no, both)}"
+                of_task = card["condition"].str.split("[:,]", n=1).str[0] == task
+                line += "; see its weaknesses" if weaknesses(card[of_task & (card["system"] == judge)]) else ""
             lines.append(line)
     return lines
 

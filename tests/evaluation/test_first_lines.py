@@ -71,7 +71,8 @@ def test_a_card_of_rules_is_a_dry_run_of_which_no_weakness_is_told() -> None:
     weak = verdicts(halves), verdicts({True: [False] * 40, False: [True] * 40}).assign(kind="weak", unit="w")
     weak[1]["unit"] += weak[1].index.astype(str)
     table = pd.concat(weak, ignore_index=True)
-    assert weaknesses(card_table(table, seed=1))
+    card = card_table(table, seed=1)
+    assert weaknesses(card) and verdict_lines(card)[0].endswith("; see its weaknesses")
     rules = card_table(table.assign(judge=f"x, {RULES}"), seed=1)
     assert verdict_lines(rules)[0] == DRY_RUN and weaknesses(rules) == []
     assert rules["provenance"].str.startswith(DRY_RUN).all()

@@ -90,7 +90,7 @@ def main(
         made = "no report was made; " if whole else ""
         print(f"{made}tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
     if failed:
-        raise VignetteError(f"failed: {', '.join(failed)}; see above. Answered calls are kept")
+        raise VignetteError(f"failed or not run: {', '.join(failed)}; see above. Answered calls are kept")
 
 
 async def _run(
@@ -117,7 +117,7 @@ async def _run(
     async for ran in run_small(MAIN, names, params, few, folder, is_stopped, documents):
         name, roles = ran.files.name, {*asked.get(ran.files.name, ())}
         lines += [priced(params, name, one.times(ran.times), "from the trial") for one in ran.used]
-        calls = ", ".join(f"{number_of(one.calls, 'call')} to the {one.role}" for one in ran.used) or "no call"
+        calls = ", ".join(f"{number_of(one.calls, 'reply', 'replies')} of the {one.role}" for one in ran.used) or "none"
         print(f"{name}: {calls}, {time.monotonic() - begun:.1f} s", flush=True)
         begun = time.monotonic()
         if ran.error is None:

@@ -197,7 +197,7 @@ def render_page(
         [paragraph("models")],
         tables=[listed(rows, _IDENTITY, kind="wrap")],
         widget="code",
-        data={"title": "Params of this run (params.yaml)", "text": text},
+        data={"title": "Params of this run", "text": text},
     )
     other = [f"Not shown, not in the layout of metric tables: {', '.join(not_shown)}."] if not_shown else []
     origin = Section("provenance", "Provenance", widget="place", notes=other, parts=[models])

@@ -74,7 +74,7 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     monkeypatch.chdir(ROOT)
     print_end(load_params(), ["sample", "write"], 125.0, whole=True)
     said = capsys.readouterr().out
-    assert "done in 2 min 5 s: 2 stages (sample, write)" in said and said.count("\n  ") >= 8
+    assert "done in 2 min 5 s: 2 stages rebuilt or unchanged (sample, write)" in said and said.count("\n  ") >= 8
     assert "writer, annotator, judge, answerer: the simulator's rules, no language model" in said
     assert "ledger default: 0.00 dollars" in said and "vignette compare HEAD workspace" in said
     monkeypatch.setenv(STARTED_BY, "vignette watch once")

@@ -12,7 +12,7 @@ from tasks.tracking.differences import cost_table, figure_table
 EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages", "unchanged"])
 STAGES = pd.DataFrame({"stage": ["doclens"], "outputs": ["data/doclens_scores.parquet"]})
 NONE = float("nan")
-CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, 0, -0.145, -0.095, 0.07, 1, ""]
+CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, 3, -0.145, -0.095, 0.07, 1, ""]
 DIFFERS = "not comparable: what is scored differs in 20 records"
 OTHER = [*[NONE] * 5, 1.0, False, *[0] * 5, *[NONE] * 3, 1, DIFFERS]
 ROWS = [
@@ -52,7 +52,9 @@ def test_the_terminal_lists_changed_measures_and_warnings() -> None:
 def test_the_page_shows_failures_bounds_and_notes() -> None:
     page = render_comparison(compared(MEASURES, b="<b>"))
     assert re.search(r"<td>−0.145 to −0.095\s*</td>", page)
-    assert page.count(DIFFERS) == 2
+    assert re.search(r"<td>3\s*</td><td>13\s*</td>", page), "those that both failed to score, too"
+    assert page.count(DIFFERS) == 2 and "1 of 1 measures changed" in page
+    assert "differs, so that nothing is tested" not in render_comparison(compared(MEASURES.iloc[1:]))
     assert "nan" not in page.split("<h2>Measures</h2>")[1].split("</figure>")[1]
     assert "<b> " not in page and "&lt;b&gt;" in page
 
@@ -65,7 +67,7 @@ def test_the_page_says_on_which_records_lineages_are_compared() -> None:
 
 
 def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> None:
-    file, folder, text = "0123456789abcdef" * 2, "0123456789abcdef" * 2 + ".dir", "x" * 33
+    file, folder, text = "0123456789abcdef" * 2, "0123456789abcdef" * 2 + ".dir", "meta-llama/Llama-3.1-8B-Instruct"
     code = [("code", f"fingerprints/code/{name}.json", file, folder) for name in ("doclens", "write")]
     kinds = [
         *code,

@@ -102,7 +102,7 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
     if dry_run and causes:
         if tree.run(CLI, "repro", "--no-probe", "--dry-run") != 0:
             return RoundOutcome("failed", causes, "what would be rebuilt is not known; see the message above")
-        return RoundOutcome("would rebuild", causes)
+        return RoundOutcome("would rebuild", causes, "what is listed above")
     return _rebuild(tree, causes, push=params.watch.push) if causes else RoundOutcome("unchanged")
 
 

@@ -164,7 +164,7 @@ def render_page(
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    roles = f"{'All roles' if len(simulator_roles) == 4 else 'The roles'} ({', '.join(simulator_roles)})"
+    roles = f"{'All roles' if len(simulator_roles) == 4 else 'Of the roles, these'} ({', '.join(simulator_roles)})"
     head = Section(
         "overview",
         "Simulated clinical notes with known truth",

@@ -84,7 +84,7 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
     assert "next: not run, because of bad" in said.out and "trained" not in said.out
     assert "bad: 1 of 1 rows unscored" in said.err
     file = folder / "data/unscored_bad.parquet"
-    assert f"one of 1 that could not be scored (all in {file}), record 3, step claims:\n  no JSON" in said.out
+    assert f"one of 1 that could not be scored (all in {file}), record 3, step claims:\n  no JSON:\n" in said.out
     assert "    Sure! Here is\n    what you asked\n" in said.out
     table = [line.split() for line in said.out.split("the whole run, 1,000 records")[1].splitlines()]
     assert ["good", "writer", "vignette-writer", "1200"] in [row[:4] for row in table], "6 calls for 5 records"

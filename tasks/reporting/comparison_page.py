@@ -263,7 +263,7 @@ def _differences(found: Compared, rows: Sequence[Mapping[str, Any]]) -> Table:
 
     more = {"failed_a": f"failed, {found.a}", "failed_b": f"failed, {found.b}",
             "bound": "difference in the worst case of failed records"}  # fmt: skip
-    whole = [row | {side: row[side] + row["failed_both"] for side in ("failed_a", "failed_b")} for row in rows]
+    whole = [{**row, **{side: row[side] + row["failed_both"] for side in ("failed_a", "failed_b")}} for row in rows]
     return differences(whole, {"measure": measure}, (found.a, found.b), more=more)
 
 

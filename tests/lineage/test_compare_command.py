@@ -330,7 +330,7 @@ def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: 
     recorded_lineages().write(lineage, Recording("test", tags={"git.revision": "0123456789abcdef"}, models=models))
     compare()
     head, line = capsys.readouterr().out.splitlines()
-    assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
+    assert head.split() == ["lineage", "recorded", "(UTC)", "on", "revision", "experiment", "models"]
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)
 
 

@@ -47,7 +47,7 @@ def main(
         cause = f"; the code of {', '.join(code)} changed" if code else ""
         print(
             f"workspace: compared as dvc.lock says; {number_of(len(waiting), 'stage')} ({shown}) did not run here, or "
-            f"not with the present code, params and inputs{cause}: run vignette repro first\n"
+            f"not with the present code, params and inputs{cause}: run vignette repro --pipeline {pipeline} first\n"
         )
     for files in compare_lineages(first, others, out or root() / FOLDER, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))

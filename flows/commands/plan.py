@@ -31,6 +31,7 @@ def main(
 ) -> None:
     """Print what studies of more documents would find: half width of each mean, power of each difference."""
     sizes = _sizes(documents)
+    from tasks.statistics.sign_flips import FEWEST
     from tasks.tracking.comparison import POWER
     from tasks.tracking.planning import STUDIES, half_widths, powers, require_documents
 
@@ -55,7 +56,7 @@ def main(
             raise SourceError(f"{evaluation}: no two systems have scores of one document; differences are of pairs")
         enough = found[[str(size) for size in sizes]] >= POWER
         _print(found.assign(**{f"{POWER:.0%} from": enough.idxmax(axis=1).where(enough.any(axis=1))}))
-    print(f"\nBoth allow for what {count} documents leave open; a larger pilot says more.")
+    print(f"\nEach allows for what the pilot leaves open (-: fewer than {FEWEST} documents); a larger one says more.")
 
 
 def _print(table: pd.DataFrame) -> None:

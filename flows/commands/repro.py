@@ -105,7 +105,7 @@ def main(
 
 
 def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Sequence[str], begun: float) -> int:
-    print(f"stages to run: {len(stages)}" if stages else "every stage is up to date", flush=True)
+    print(f"stages to run: {len(stages)}" if stages else "nothing to run: what was asked for is up to date", flush=True)
     if stages:
         require_schema(store_folder() / "mlflow.db")
         use_server()  # before the import: Prefect reads its settings when it is imported
@@ -121,9 +121,10 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
             return 1
     if pipeline == MAIN:
-        from flows.lineage.report import write_report  # loads Jinja
+        if not targets or "report" in stages:  # else the page is of an earlier lineage
+            from flows.lineage.report import write_report  # loads Jinja
 
-        write_report()
+            write_report()
         backfill()
         if stages:
             print_end(params, stages, time.time() - begun, whole=not targets)
@@ -145,7 +146,7 @@ def print_end(params: Params, stages: Sequence[str], duration: float, *, whole: 
     """
     minutes, seconds = divmod(round(duration), 60)
     named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
-    print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')}{named}"))
+    print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')} rebuilt or unchanged{named}"))
     if whole:
         print_figures(params, Path("reports/tables"))
     print_ledger(params)

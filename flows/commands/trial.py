@@ -72,7 +72,8 @@ def main(
     probe_roles(few, [*few.roles], folder / FINGERPRINTS)
     lines, failed = asyncio.run(_run(names, params, few, folder, all_documents=whole))
     if not (whole and {*params.by_rules} == {*params.roles}):
-        said = ["not counted: patients with many visits (visits.long_visits), for which see --estimate"]
+        many = "not counted: patients with many visits (visits.long_visits), for which see --estimate"
+        said = [many] if params.visits.long_visits else []
         if lacking := [name for name in failed if name in model_stages(MAIN)]:
             said += [f"not counted, or in part, as they failed or were not run: {', '.join(lacking)}; see --estimate"]
         print(
@@ -90,7 +91,7 @@ def main(
         made = "no report was made; " if whole else ""
         print(f"{made}tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
     if failed:
-        raise VignetteError(f"failed, or not run for that: {', '.join(failed)}; see above. Answered calls are kept")
+        raise VignetteError(f"failed or not run: {', '.join(failed)}; see above. Answered calls are kept")
 
 
 async def _run(
@@ -117,8 +118,8 @@ async def _run(
     async for ran in run_small(MAIN, names, params, few, folder, is_stopped, documents):
         name, roles = ran.files.name, {*asked.get(ran.files.name, ())}
         lines += [priced(params, name, one.times(ran.times), "from the trial") for one in ran.used]
-        calls = ", ".join(f"{number_of(one.calls, 'call')} to the {one.role}" for one in ran.used) or "no call"
-        print(f"{name}: {calls}, {time.monotonic() - begun:.1f} s", flush=True)
+        used = [f"{number_of(one.calls, 'reply', 'replies')} of the {one.role}" for one in ran.used]
+        print(f"{name}: {', '.join(used) or 'no model asked'}, {time.monotonic() - begun:.1f} s", flush=True)
         begun = time.monotonic()
         if ran.error is None:
             worked |= roles
@@ -143,5 +144,5 @@ def _show_bad_reply(outs: Mapping[str, Path]) -> None:
             print(
                 f"  one of {len(rows)} that could not be scored (all in {file}), record {row.record}, step {row.step}:"
             )
-            print(f"  {row.reason}. The reply:")
+            print(f"  {row.reason}:")
             print("\n".join(f"    {printable(line)}" for line in str(row.detail)[:_SHOWN].splitlines()))

@@ -89,7 +89,7 @@ def watch_once(*, dry_run: bool = False) -> RoundOutcome:
 def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
     """Probe in the watch's tree, and rebuild it for each role whose model changed, or for new commits of the branch."""
     has_moved = tree.reset()
-    if params.watch.push and (problem := tree.push_pending()):
+    if params.watch.push and not dry_run and (problem := tree.push_pending()):
         print(f"watch: still to be pushed: {', '.join(tree.pending())}: {problem}", file=sys.stderr)
     if tree.run(CLI, "probe") != 0:
         raise VignetteError("probing failed; see the message above")
@@ -102,7 +102,7 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
     if dry_run and causes:
         if tree.run(CLI, "repro", "--no-probe", "--dry-run") != 0:
             return RoundOutcome("failed", causes, "what would be rebuilt is not known; see the message above")
-        return RoundOutcome("would rebuild", causes)
+        return RoundOutcome("would rebuild", causes, "what is listed above")
     return _rebuild(tree, causes, push=params.watch.push) if causes else RoundOutcome("unchanged")
 
 

@@ -294,8 +294,7 @@ def _behind(side: NamedLineage) -> str:
     if not (stages := stages_behind(side.lineage)):
         return ""
     named = ", ".join(stages[:_NAMED]) + (", ..." if len(stages) > _NAMED else "")
-    count = number_of(len(stages), "stage")
-    return f"{side.name}: {count} not rebuilt after what they read changed, so that no key figure is theirs: {named}"
+    return f"{side.name}: not rebuilt after what they read changed, so that no key figure is theirs: {named}"
 
 
 def _has_metrics(file: Path) -> bool:
@@ -309,11 +308,12 @@ def _what_is_missing(lost: Sequence[tuple[NamedLineage, str]]) -> str:
     paths = sorted({path for _, path in lost})
     more = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
     elsewhere = " and ".join(name for name in names if name != WORKSPACE)
-    remedies = ["run `vignette repro` here"] if WORKSPACE in names else []
+    remedies = ["rebuild the workspace"] if WORKSPACE in names else []
     remedies += [f"run `dvc push` in the clone that made {elsewhere}"] if elsewhere else []
     return (
-        f"not tested: {', '.join(paths[:2])}{more} of {' and '.join(names)} are neither in DVC's cache nor on a "
-        f"remote, so the values of the committed tables are shown; to compare records, {' and '.join(remedies)}"
+        f"not tested: {', '.join(paths[:2])}{more} of {' and '.join(names)} are neither in DVC's cache nor to be "
+        "had from a remote, so the values of the committed tables are shown; to compare records, "
+        + " and ".join(remedies)
     )
 
 

@@ -177,7 +177,7 @@ def recorded_lineages() -> "LineageStore":
 def list_lineages() -> str:
     """The recorded lineages as text, the newest first: id, time, revision, experiment and models."""
     rows = recorded_lineages().overview()
-    head = ("lineage", "recorded", "revision", "experiment", "models")
+    head = ("lineage", "recorded (UTC)", "on revision", "experiment", "models")
     lines = [head]
     for row in rows:
         time = datetime.fromtimestamp(row["recorded"] / 1000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -13,6 +13,7 @@ from flows.repository.kept_runs import find_run
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FINGERPRINTS
 from tasks.reporting.headlines import FIGURES
+from tasks.tracking.differences import stages_behind
 from tasks.tracking.lineage import Lineage
 from tasks.tracking.recording import Recording, headline_stages
 
@@ -24,7 +25,8 @@ def gather(lineage: Lineage) -> Recording:
     """The recording of the working directory's lineage."""
     runs = {stage.name: run for stage in lineage.stages if (run := find_run(stage)) is not None}
     tables = {group: next(iter(figures.values()))[0] for group, figures in FIGURES.items()}
-    figures = json.loads(file.read_text(encoding="utf-8")) if (file := Path(HEADLINES)).exists() else {}
+    is_whole = not stages_behind(lineage)  # else figures and report are of an earlier lineage
+    figures = json.loads(Path(HEADLINES).read_text(encoding="utf-8")) if is_whole and Path(HEADLINES).exists() else {}
     owners = headline_stages({**tables, "f1": "baselines"}, lineage.stages)
     written = [Path(path) for stage in read_pipeline(MAIN).values() for path in declared_outputs(stage)]
     return Recording(
@@ -35,7 +37,7 @@ def gather(lineage: Lineage) -> Recording:
         headline_stages={group: stage for group, stage in owners.items() if group in figures},
         runs=runs,
         tables=[path for path in written if path.suffix == ".csv" and path.exists()],
-        files={"report": SHOWN} if SHOWN.exists() else {},
+        files={"report": SHOWN} if is_whole and SHOWN.exists() else {},
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from tasks.tracking.differences import COST
 _SHOWN, _UNTESTED = 30, 10
 """Most measures that are listed, and most values of committed tables."""
 _COUNT = re.compile(r"(?<![\d.])\d+(?![\d.]*\d)")
+_HASH = re.compile(r"[0-9a-f]{32}(\.dir)?")
+"""DVC's hash of a file or folder."""
 SPLIT, DRAWN_BY = "compared as independent samples: ", "sample"
 """Begins the note on a measure whose records do not pair; the stage whose inputs decide which records there are."""
 APART = "● apart: moved beyond chance"
@@ -86,6 +88,8 @@ class Compared:
         said = [
             f"{self._cause(_merged(parts))} ({len(parts)} of {len(self.measures)} measures)" for parts in kinds.values()
         ]
+        if few := int((self.told["n"] < FEWEST).sum()):
+            said.append(f"too few records (below {FEWEST}) to show any change: {few} of the measures")
         return [*self.behind, *filter(None, [self.missing]), *self.unlike, *said]
 
     def _cause(self, note: str) -> str:
@@ -111,8 +115,12 @@ def _differs(table: pd.DataFrame) -> pd.Series:
 def _merged(notes: Sequence[str]) -> str:
     """Notes of equal wording as one, with the range of each count."""
     counts = zip(*(map(int, _COUNT.findall(note)) for note in notes), strict=True)
-    ranges = iter([f"{min(of)} to {max(of)}" if min(of) < max(of) else str(min(of)) for of in counts])
+    ranges = iter([_range(of, str) for of in counts])
     return _COUNT.sub(lambda _: next(ranges), notes[0])
+
+
+def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
+    return " to ".join(dict.fromkeys([write(min(values)), write(max(values))]))
 
 
 def terminal_text(found: Compared) -> str:
@@ -142,17 +150,14 @@ def terminal_text(found: Compared) -> str:
         lines += [] if len(found.measures) else [f"  {_nothing(found)}"]
     changed = found.ordered[found.ordered["changed"].astype(bool)]
     lines += [_row(row) for row in changed.head(_SHOWN).to_dict("records")]
-    unchanged = found.told[~found.told["changed"].astype(bool)]
-    if len(unchanged) and unchanged["detectable"].notna().any():
-        half, sizes = number(float(unchanged["detectable"].median())), unchanged["n"]
-        of = f"{sizes.min():,} to {sizes.max():,} records each"
+    unchanged = found.told[~found.told["changed"].astype(bool) & found.told["detectable"].notna()]
+    if len(unchanged):
+        least, of = unchanged["detectable"], f"{_range(unchanged['n'], '{:,}'.format)} records each"
         of += " (of the smaller lineage where they do not pair)" if unchanged["note"].str.contains(SPLIT).any() else ""
         lines += [
-            f"  no change shown in {len(unchanged)}, of {of}; in half of",
-            f"  them a difference of {half} or less would be found with a power of 80%, in the others of more (CSV)",
+            f"  no change shown in {len(unchanged)}, of {of}; differences that tests of one measure",
+            f"  alone find with a power of 80%: {_range(least, number)}, median {number(least.median())} (CSV)",
         ]
-    if few := int((found.told["n"] < FEWEST).sum()):
-        lines.append(f"  too few records (below {FEWEST}) to show any change: {few} of the measures")
     lines += _rest(changed, _SHOWN)
     if found.missing or len(found.values):
         of = "the metric tables" if found.missing else "metric tables of what has no scores by record"
@@ -162,7 +167,7 @@ def terminal_text(found: Compared) -> str:
         lines += _rest(found.visible, _UNTESTED)
     lines.append("")
     if not len(found.costs):
-        return "\n".join([*lines, "cost: not known here: the calls of neither lineage were made in this clone"])
+        return "\n".join([*lines, "cost: not known here: neither lineage is recorded in this clone"])
     total = found.costs.drop(columns="stage").sum(skipna=False)
     parts = [f"{what} {_spent(total, what, 'a')} -> {_spent(total, what, 'b')}" for what in COST]
     return "\n".join([*lines, f"cost: {', '.join(parts)}"])
@@ -173,7 +178,7 @@ def _nothing(found: Compared) -> str:
     if found.unlike:
         return "the lineages have no measure in common whose scores differ; see what only one of them has"
     if len(found.stages):
-        return "no table of scores or predictions by record differs, so that nothing is tested"
+        return "no table of scores or predictions by record, of those in both, differs, so that nothing is tested"
     return "no stage has other outputs: both have the same scores"
 
 
@@ -232,19 +237,19 @@ def render_comparison(found: Compared) -> str:
 
 def _summary(found: Compared) -> str:
     """What the measures say, and how they were tested."""
-    size, values = len(found.measures), ""
+    size, values = len(found.told), ""
     if found.missing or len(found.values):
         why = "not at hand" if found.missing else "not kept"
         values = paragraph("values", size=len(found.values), visible=len(found.visible), why=why)
     if not size:
-        nothing = "" if found.missing else f"{_nothing(found).capitalize()}."
+        nothing = "" if found.missing or len(found.measures) else f"{_nothing(found).capitalize()}."
         return f"{nothing} {values}".strip()
     split = int(found.measures["note"].str.contains("independent samples").sum())
     said = paragraph("measures", moved=found.moved, size=size)
     said += paragraph("split", split=split, are="is" if split == 1 else "are") if split else ""
     if split < size:
         most = int(found.measures["unpaired"].max())
-        rest = f"; up to {most:,} further ones are in one lineage only and are left out" if most else ""
+        rest = f"; up to {most:,} further ones do not pair and are left out" if most else ""
         said += paragraph("paired", which="The others" if split else "All", rest=rest)
     return f"{said} {values}".strip()
 
@@ -258,11 +263,12 @@ def _differences(found: Compared, rows: Sequence[Mapping[str, Any]]) -> Table:
 
     more = {"failed_a": f"failed, {found.a}", "failed_b": f"failed, {found.b}",
             "bound": "difference in the worst case of failed records"}  # fmt: skip
-    return differences(rows, {"measure": measure}, (found.a, found.b), more=more)
+    whole = [{**row, **{side: row[side] + row["failed_both"] for side in ("failed_a", "failed_b")}} for row in rows]
+    return differences(whole, {"measure": measure}, (found.a, found.b), more=more)
 
 
 def _measures(found: Compared) -> Section:
-    # Differences of shares, scores and F1 with their intervals, smallest p first; counts need another scale.
+    # Smallest p first; what may differ by more than 1, as counts do, needs another scale.
     drawn = found.ordered[found.ordered["low"].ge(-1) & found.ordered["high"].le(1)].head(_SHOWN)
     names = [
         words(", ".join(str(part) for part in row if part not in ("", "all"))) + f" (n\u00a0{n})"
@@ -285,4 +291,4 @@ def _figure(row: Mapping[str, Any], side: str) -> str:
 
 def _short(value: object) -> str:
     text = str(value) or "(absent)"
-    return f"{text[:10]}…" if len(text) in (32, 36) and " " not in text else text  # DVC hashes of files and folders
+    return f"{text[:10]}…" if _HASH.fullmatch(text) else text

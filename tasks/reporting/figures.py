@@ -174,7 +174,7 @@ FIGURES: dict[str, tuple[Draw, str]] = {
     ),
     "text_confounding": (
         forest("effect", parts=("system",), label="effect of the treatment"),
-        "The exact effect, and the mean and range of the estimates over the draws, by adjustment.",
+        "The exact effect, and the mean and the middle 95% of the estimates over the draws, by adjustment.",
     ),
     "calibration": (
         forest("sensitivity", "specificity", parts=("condition", "metric"), label="share", percent=True),

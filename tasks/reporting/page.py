@@ -164,7 +164,7 @@ def render_page(
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    roles = f"{'All roles' if len(simulator_roles) == 4 else 'The roles'} ({', '.join(simulator_roles)})"
+    roles = f"{'All roles' if len(simulator_roles) == 4 else 'Of the roles, these'} ({', '.join(simulator_roles)})"
     head = Section(
         "overview",
         "Simulated clinical notes with known truth",
@@ -197,7 +197,7 @@ def render_page(
         [paragraph("models")],
         tables=[listed(rows, _IDENTITY, kind="wrap")],
         widget="code",
-        data={"title": "Params of this run (params.yaml)", "text": text},
+        data={"title": "Params of this run", "text": text},
     )
     other = [f"Not shown, not in the layout of metric tables: {', '.join(not_shown)}."] if not_shown else []
     origin = Section("provenance", "Provenance", widget="place", notes=other, parts=[models])

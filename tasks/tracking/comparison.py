@@ -64,7 +64,7 @@ def compare_metrics(tables: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.D
     both = pd.concat(merged, ignore_index=True) if merged else pd.DataFrame()
     if both.empty:
         return pd.DataFrame(columns=COLUMNS)
-    both = both[both["value_a"].notna() & both["value_b"].notna() & (both["value_a"] != both["value_b"])]
+    both = both[(both["value_a"].notna() | both["value_b"].notna()) & (both["value_a"] != both["value_b"])]
     named = both.rename(columns={"value_a": "a", "value_b": "b", "unscored_a": "failed_a", "unscored_b": "failed_b"})
     untested = dict.fromkeys(("low", "high", "p", "bound_low", "bound_high", "detectable"), np.nan)
     counts = {"n": both[["n_a", "n_b"]].min(axis=1), "unpaired": 0, "failed_both": 0, "seeds": 1}
@@ -157,10 +157,12 @@ def _row(p: PairedMeasure) -> dict[str, object]:
     n = p.n
     a, b = (p.a.value(), p.b.value()) if n else (np.nan, np.nan)
     low, high = _interval(p) if n > 1 else (np.nan, np.nan)
+    failed = (p.a.failed, p.b.failed) if p.independent else (p.failed_a, p.failed_b)
+    failed_a, failed_b = (0 if ids is None else len(ids) for ids in failed)
     return {
         **dict(zip(Measure.KEY, p.a.key, strict=True)),
         **{"a": a, "b": b, "difference": b - a, "low": low, "high": high},
-        **{"n": n, "unpaired": p.unpaired, "failed_a": len(p.failed_a), "failed_b": len(p.failed_b)},
+        **{"n": n, "unpaired": p.unpaired, "failed_a": failed_a, "failed_b": failed_b},
         **{"failed_both": p.failed_both, "bound_low": p.bounds[0], "bound_high": p.bounds[1]},
         **{"detectable": _detectable(p) if n >= FEWEST else np.nan},
         **{"seeds": min(p.a.seeds, p.b.seeds), "note": _note(p)},

@@ -42,7 +42,8 @@ def half_widths(scores: pd.DataFrame, sizes: Sequence[int], *, seed: int, studie
             for size in sizes:
                 drawn = [values[_study(len(values), size, rng)] for _ in range(studies)]
                 ends = [mean_interval(one, bounds=bounds) for one in drawn]
-                found[str(size)] = float(np.mean([(high - low) / 2 for _, low, high in ends]))
+                enough = len(values) >= FEWEST
+                found[str(size)] = float(np.mean([(high - low) / 2 for _, low, high in ends])) if enough else np.nan
             rows.append(found)
             count.update()
     return pd.DataFrame(rows)
@@ -70,13 +71,13 @@ def powers(scores: pd.DataFrame, sizes: Sequence[int], *, seed: int, studies: in
                 tested = _compared(pd.concat(drawn), order, int(rng.integers(2**31))).set_index(about)
                 hits = hits.add((tested["p"] < LEVEL).astype(float), fill_value=0.0)
                 count.update()
-            found[str(size)] = hits.reindex(found.index) / studies
+            found[str(size)] = (hits.reindex(found.index) / studies).where(found["documents"] >= FEWEST)
     return found.reset_index().drop(columns=["stage", "condition"])
 
 
 def _study(pilot: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """Places in the pilot of the documents of one study, with weights of its own."""
-    drawn = max(round(size * (pilot - 1) / (pilot + 1)), 2)
+    drawn = max(round(size * (pilot - 1) / (pilot + 1)), min(size, FEWEST))  # fewer are not tested
     return rng.choice(pilot, drawn, p=rng.dirichlet(np.ones(pilot)))
 
 

@@ -35,4 +35,6 @@ def test_the_first_is_compared_with_the_others_and_stages_that_did_not_run_are_n
         printed = capsys.readouterr().out
         assert printed.endswith(f"\nwritten: a of dvc.yaml, {others}, {written}\n")
         assert printed.startswith(f"workspace: compared as dvc.lock says; {said} did not run" if said else "\nwritten")
-        assert ("; the code of span, x changed: run vignette repro first" in printed) == bool(said and stale)
+        assert ("; the code of span, x changed: run vignette repro --pipeline dvc.yaml first" in printed) == bool(
+            said and stale
+        )

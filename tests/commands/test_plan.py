@@ -36,6 +36,7 @@ def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
     assert widths[:4] == ["a", "claim_recall", "all", "12"] and float(widths[-1]) < float(widths[-2])
     *_, said, _, _ = of_evaluation.splitlines()
     assert "80% from" in of_evaluation and said.split()[-3:] == ["0.000", "1.000", "60"]
+    assert of_evaluation.splitlines()[-1].startswith("Each allows"), of_evaluation
     assert parser.run(["plan", str(tmp_path), "--documents", "10,60", "--metrics", "doclens"]) == 0
     assert capsys.readouterr().out == of_evaluation, "the metrics of a measure"
     more = pd.concat([table, *(table.assign(metric=name, stage="overlap") for name in ("rouge1_f", "rougeLsum_f"))])

@@ -74,9 +74,30 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     monkeypatch.chdir(ROOT)
     print_end(load_params(), ["sample", "write"], 125.0, whole=True)
     said = capsys.readouterr().out
-    assert "done in 2 min 5 s: 2 stages (sample, write)" in said and said.count("\n  ") >= 8
+    assert "done in 2 min 5 s: 2 stages rebuilt or unchanged (sample, write)" in said and said.count("\n  ") >= 8
     assert "writer, annotator, judge, answerer: the simulator's rules, no language model" in said
     assert "ledger default: 0.00 dollars" in said and "vignette compare HEAD workspace" in said
     monkeypatch.setenv(STARTED_BY, "vignette watch once")
     print_end(load_params(), ["sample", "write"], 125.0, whole=True)
     assert "vignette compare" not in capsys.readouterr().out, "the user is in another clone"
+
+
+def test_a_part_of_the_stages_makes_no_report_and_says_nothing_of_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page is of the lineage before: written again, it would name the present one."""
+    written = []
+    monkeypatch.setattr("flows.lineage.report.write_report", lambda: written.append(1))
+    for stub in ("backfill", "print_end", "require_schema", "use_server"):
+        monkeypatch.setattr(repro, stub, lambda *_, **__: None)
+    monkeypatch.setattr(repro, "stages_forked", nullcontext)
+    monkeypatch.setattr("flows.rebuild.flow.rebuild", lambda *_, **__: Unfinished())
+    for targets, stages, times in (
+        (["span"], ["span"], 0),
+        (["span"], [], 0),
+        (["report"], ["report"], 1),
+        ([], [], 2),
+    ):
+        assert repro._rebuild(load_params(ROOT / "params.yaml"), repro.MAIN, targets, stages, 0.0) == 0
+        assert len(written) == times
+    assert "every stage" not in capsys.readouterr().out

@@ -76,22 +76,22 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
     params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "state" / "trial"
-    with pytest.raises(VignetteError, match="failed, or not run for that: bad, next; see above"):
+    with pytest.raises(VignetteError, match="failed or not run: bad, next; see above"):
         trial.main()
     said = capsys.readouterr()
     assert "writer: vignette-writer (simulator's rules), epoch 0" in said.out and "for the first time" in said.out
-    assert "good: 6 calls to the writer, " in said.out and "later: 2 calls to the writer, " in said.out
+    assert "good: 6 replies of the writer, " in said.out and "later: 2 replies of the writer, " in said.out
     assert "next: not run, because of bad" in said.out and "trained" not in said.out
     assert "bad: 1 of 1 rows unscored" in said.err
     file = folder / "data/unscored_bad.parquet"
-    assert f"one of 1 that could not be scored (all in {file}), record 3, step claims:\n  no JSON" in said.out
+    assert f"one of 1 that could not be scored (all in {file}), record 3, step claims:\n  no JSON:\n" in said.out
     assert "    Sure! Here is\n    what you asked\n" in said.out
     table = [line.split() for line in said.out.split("the whole run, 1,000 records")[1].splitlines()]
     assert ["good", "writer", "vignette-writer", "1200"] in [row[:4] for row in table], "6 calls for 5 records"
     assert "not counted, or in part, as they failed or were not run: bad, next; see --estimate" in said.out
     assert (folder / "tables/drawn.txt").read_text() == "5" and len(pd.read_parquet(file)) == 1
     assert not Path("tables").exists() and not Path("fingerprints").exists()
-    with pytest.raises(VignetteError, match="failed, or not run for that: bad"):
+    with pytest.raises(VignetteError, match="failed or not run: bad"):
         trial.main(records=2)
     assert ": unchanged" in capsys.readouterr().out, "the models are those of the last trial"
     assert (folder / "tables/drawn.txt").read_text() == "2"
@@ -102,7 +102,7 @@ def test_a_whole_trial_runs_all_stages_but_the_record_on_all_documents(
 ) -> None:
     (earlier := tmp_path / "state" / "whole" / "data" / "n.txt").parent.mkdir(parents=True)
     earlier.write_text("of an earlier trial")
-    with pytest.raises(VignetteError, match="failed, or not run for that: bad, next; see above"):
+    with pytest.raises(VignetteError, match="failed or not run: bad, next; see above"):
         trial.main(records=30, whole=True)
     folder = tmp_path / "state" / "whole"
     assert (folder / "data/trained.txt").read_text() == "30 records, 20 documents, seeds [0]"

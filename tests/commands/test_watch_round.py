@@ -51,6 +51,7 @@ class ScriptedTree:
         self.ran.append("keep")
 
     def push_pending(self) -> str:
+        self.ran.append("push pending")
         return ""
 
     def push(self, tag: str) -> str:
@@ -112,7 +113,8 @@ def test_a_failed_rebuild_adds_no_lineage(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_dry_run_says_what_would_run_and_commits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = ScriptedTree(("judge",))
-    assert round_of(monkeypatch, tree, dry_run=True) == RoundOutcome("would rebuild", ("judge",))
+    found = round_of(monkeypatch, tree, dry_run=True, push=True)
+    assert found == RoundOutcome("would rebuild", ("judge",), "what is listed above"), "which may be nothing"
     assert tree.ran == ["probe", "checkout", "repro"]
     failed = round_of(monkeypatch, ScriptedTree(("judge",), statuses={"repro": 1}), dry_run=True)
     assert failed.state == "failed" and "what would be rebuilt is not known" in failed.detail

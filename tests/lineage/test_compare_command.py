@@ -223,9 +223,7 @@ def test_figures_of_stages_that_were_not_rebuilt_are_not_those_of_the_later_line
         sides.append(find_lineage(lineage.id))
     ((_, page),) = compare_lineages(sides[0], sides[1:], clone)
     shown = capsys.readouterr().out
-    said = (
-        f"{sides[1].name}: 1 stage not rebuilt after what they read changed, so that no key figure is theirs: doclens"
-    )
+    said = f"{sides[1].name}: not rebuilt after what they read changed, so that no key figure is theirs: doclens"
     assert said in shown and said in page.read_text()
     assert re.search(r"doclens/claim_recall +0\.750 \[.*\] -> –", shown)
 
@@ -314,7 +312,7 @@ def test_metric_tables_of_git_replace_missing_scores(
         commit(clone, str(value), "reports", "dvc.lock")
     compare(["HEAD~1", "workspace"], out=clone / "out")
     said = capsys.readouterr().out
-    assert "run `vignette repro` here and run `dvc push` in the clone that made HEAD~1" in said
+    assert "rebuild the workspace and run `dvc push` in the clone that made HEAD~1" in said
     assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
     assert (
         "of HEAD~1 and workspace are neither" in said
@@ -332,7 +330,7 @@ def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: 
     recorded_lineages().write(lineage, Recording("test", tags={"git.revision": "0123456789abcdef"}, models=models))
     compare()
     head, line = capsys.readouterr().out.splitlines()
-    assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
+    assert head.split() == ["lineage", "recorded", "(UTC)", "on", "revision", "experiment", "models"]
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)
 
 

@@ -44,3 +44,6 @@ def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, m
     write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n"})
     found = gather(lineage)
     assert found.files == {"report": Path("reports/index.html")} and found.tags["git.dirty"] == "true"
+    behind = {"outs": [], "deps": [{"path": str(table), "md5": "0" * 32}]}
+    found = gather(read_lineage({"stages": {"doclens": {"outs": outs}, "headlines": behind}}))
+    assert (found.headlines, found.files) == ({}, {}), "figures and report are of an earlier lineage"

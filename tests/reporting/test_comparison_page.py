@@ -12,7 +12,7 @@ from tasks.tracking.differences import cost_table, figure_table
 EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages", "unchanged"])
 STAGES = pd.DataFrame({"stage": ["doclens"], "outputs": ["data/doclens_scores.parquet"]})
 NONE = float("nan")
-CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, 0, -0.145, -0.095, 0.07, 1, ""]
+CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, 3, -0.145, -0.095, 0.07, 1, ""]
 DIFFERS = "not comparable: what is scored differs in 20 records"
 OTHER = [*[NONE] * 5, 1.0, False, *[0] * 5, *[NONE] * 3, 1, DIFFERS]
 ROWS = [
@@ -43,14 +43,18 @@ def test_the_terminal_lists_changed_measures_and_warnings() -> None:
         [MEASURES.head(1).assign(n=n, changed=False, detectable=least) for n, least in ((5, NONE), (60, 0.4))]
     )
     said = terminal_text(compared(unmoved))
-    assert "no change shown in 2, of 5 to 60 records each; in half" in said and "difference of 0.400 or less" in said
-    assert "too few records (below 8) to show any change: 1 of the measures" in said
+    assert "no change shown in 1, of 60 records each; differences that tests of one measure\n  alone" in said
+    assert "80%: 0.400, median 0.400 (CSV)" in said
+    few = "too few records (below 8) to show any change: 1 of the measures"
+    assert few in said and few in render_comparison(compared(unmoved))
 
 
 def test_the_page_shows_failures_bounds_and_notes() -> None:
     page = render_comparison(compared(MEASURES, b="<b>"))
     assert re.search(r"<td>−0.145 to −0.095\s*</td>", page)
-    assert page.count(DIFFERS) == 2
+    assert re.search(r"<td>3\s*</td><td>13\s*</td>", page), "those that both failed to score, too"
+    assert page.count(DIFFERS) == 2 and "1 of 1 measures changed" in page
+    assert "differs, so that nothing is tested" not in render_comparison(compared(MEASURES.iloc[1:]))
     assert "nan" not in page.split("<h2>Measures</h2>")[1].split("</figure>")[1]
     assert "<b> " not in page and "&lt;b&gt;" in page
 
@@ -58,12 +62,12 @@ def test_the_page_shows_failures_bounds_and_notes() -> None:
 def test_the_page_says_on_which_records_lineages_are_compared() -> None:
     some = pd.concat([MEASURES.head(1), MEASURES.head(1).assign(unpaired=1700)])
     assert "All are compared on the records that both lineages scored." in render_comparison(compared(MEASURES))
-    said = "lineages scored; up to 1,700 further ones are in one lineage only and are left out."
+    said = "lineages scored; up to 1,700 further ones do not pair and are left out."
     assert said in render_comparison(compared(some))
 
 
 def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> None:
-    file, folder, text = "0123456789abcdef" * 2, "0123456789abcdef" * 2 + ".dir", "x" * 33
+    file, folder, text = "0123456789abcdef" * 2, "0123456789abcdef" * 2 + ".dir", "meta-llama/Llama-3.1-8B-Instruct"
     code = [("code", f"fingerprints/code/{name}.json", file, folder) for name in ("doclens", "write")]
     kinds = [
         *code,
@@ -101,8 +105,8 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
     assert "  param     seed  7 -> (absent) (for sample; unchanged for split, write)\n" in said
     changed = terminal_text(compared(MEASURES.iloc[:0], costs=costs.iloc[:0])).splitlines()
     assert "stages that changed: doclens" in changed
-    assert any("no table of scores or predictions by record differs" in line for line in changed)
-    assert "cost: not known here: the calls of neither lineage were made in this clone" in changed
+    assert any("no table of scores or predictions by record, of those in both, differs" in line for line in changed)
+    assert "cost: not known here: neither lineage is recorded in this clone" in changed
     elsewhere = compared(MEASURES, costs=cost_table({}, {"write.calls": 3.0}))
     assert terminal_text(elsewhere).splitlines()[-1].startswith("cost: calls unknown -> 3, tokens unknown -> 0,")
     assert "unknown" in render_comparison(elsewhere)

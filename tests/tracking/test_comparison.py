@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from tasks.tracking.comparison import compare_all, compare_systems
+from tasks.tracking.comparison import compare_all, compare_metrics, compare_systems
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, contributions, differences_of, pair, pair_or_split
 from tests.support.cases import each
 from tests.support.null_pairs import compare, null_pairs
+from tests.support.report_page import metric_table
 
 
 def predictions(label: list[str], predicted: list[str], symptom: str = "cough", seed: int = 0) -> pd.DataFrame:
@@ -216,6 +217,17 @@ def test_records_pair_only_where_their_content_agrees() -> None:
     few = pair_or_split(more, b, same=np.arange(12))
     said = "12 of 200 and 40 records pair, 28 have other contents under the same id, and 160 are in one lineage only"
     assert few.n == 40 and said in compare([few], seed=0)["note"].item()
+    lost = compare([pair_or_split(replace(more, failed=np.arange(200, 205)), b, same=np.arange(12))], seed=0)
+    assert lost[["failed_a", "failed_b"]].to_numpy().tolist() == [[5, 0]]
+
+
+def test_a_value_that_one_lineage_no_longer_has_differs() -> None:
+    a, b = (
+        metric_table({"metric": "claim_recall", "value": value}, {"metric": "f1", "value": np.nan})
+        for value in (0.5, np.nan)
+    )
+    found = compare_metrics([(a, b)])
+    assert found[["metric", "a"]].to_numpy().tolist() == [["claim_recall", 0.5]] and found["b"].isna().all()
 
 
 def test_independent_samples_have_the_interval_and_nearly_the_p_of_welchs_test() -> None:

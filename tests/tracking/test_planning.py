@@ -47,6 +47,18 @@ def test_only_intervals_of_shares_know_their_bounds() -> None:
     assert width(near["value"] + 0.5) == pytest.approx(free) == pytest.approx(width(near["value"] - 1.5))
 
 
+def test_what_too_few_documents_of_the_pilot_have_is_not_planned() -> None:
+    """One score would give a half width of 0; a study of eight documents tests, so its power is not 0 for that."""
+    rng = np.random.default_rng(5)
+    a = rng.random(12)
+    rare = scores(a[:1], a[:1]).assign(metric="claim_precision")
+    both = pd.concat([scores(a, a + 0.3), rare])
+    widths, found = half_widths(both, [8], seed=1, studies=5), powers(both, [8], seed=1, studies=5)
+    for table in (widths, found):
+        assert table["8"].isna().tolist() == table["metric"].eq("claim_precision").tolist()
+    assert found["8"].max() == 1
+
+
 @pytest.mark.soak
 def test_power_planned_from_small_pilots_promises_no_more_than_studies_find() -> None:
     """From 8 documents each, the former planner promised .95 where studies found .58."""

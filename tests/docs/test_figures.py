@@ -67,6 +67,31 @@ def test_text_as_confounder(name: str, system: str) -> None:
     assert f"| {name} | {interval} | {coverage['value']:.2g} |" in quoted("docs/confounding.md")
 
 
+SYMPTOMS = {
+    "cough": "cough",
+    "dyspnea": "dyspnea",
+    "fever": "fever",
+    "nasal": "nasal symptoms",
+    "pain": "respiratory pain",
+}
+LIMIT = 0.01
+
+
+def test_text_with_tables_against_the_text_models() -> None:
+    pairs = pd.read_csv(PUBLISHED / "baselines_text_paired.csv")
+    of = pairs[(pairs["system"] == "BN-text") & (pairs["metric"] == "f1_difference")]
+    cells, page = of.assign(half=(of["high"] - of["low"]) / 2), quoted("docs/baselines.md")
+    for symptom, own in cells.groupby("item"):
+        half = f"{own['half'].min():.3f}-{own['half'].max():.3f}"
+        counts = f"{(own['half'] > LIMIT).sum()} of {len(own)} | {(own['low'] >= -LIMIT).sum()}"
+        assert f"| {SYMPTOMS[str(symptom)]} | {half} | {counts} |" in page
+    better, worse, met = (cells["low"] > 0).sum(), (cells["high"] < 0).sum(), (cells["low"] >= -LIMIT).sum()
+    assert f"{met} cells meet the limit. {better} are better" in page and f"{worse} are worse" in page
+    mean = cells.groupby("condition")["value"].mean()
+    said = f"between {mean.min():.3f} and {mean.max():.3f}; it is below 0 in {(mean < 0).sum()} of {len(mean)}"
+    assert said in page
+
+
 def test_the_page_of_coverage_shows_the_measurements_of_every_interval_that_is_simulated() -> None:
     measured = pd.read_csv(MEASURED)
     assert set(measured["interval"]) == set(STUDIES)

@@ -86,7 +86,7 @@ def provenance(
     return {
         "source": made_of,
         "seed": seed,
-        "cases": len(verdicts[verdicts["condition"] == ""]) // len(judges),
+        "cases": len(verdicts.loc[verdicts["condition"] == "", ["metric", "unit"]].drop_duplicates()),
         "texts": len(audit.texts),
         "kind_of_texts": kind_of_texts(audit.texts.values()),
         "tasks": list(audit.tasks),

@@ -8,6 +8,7 @@ import sys
 import termios
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -47,6 +48,9 @@ with StageLines(2) as lines:
 ALONE = "import tasks.progress as p\np.SHOWN_AFTER_S = 0.0\n" + STAGE
 
 
+END = b"<end>"
+
+
 def screen(script: str, columns: int) -> str:
     """What a terminal of that width gets from a script."""
     here, there = pty.openpty()
@@ -55,16 +59,15 @@ def screen(script: str, columns: int) -> str:
     environment.pop("COLUMNS", None)
     command = [sys.executable, "-c", script, "alone"]
     process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=there, stderr=there, stdin=there)
-    os.close(there)
+    # The last output may be lost where a process is the last to close a terminal; this one says itself when all is out.
+    Thread(target=lambda: (process.wait(), os.write(there, END))).start()
     got = b""
-    try:
-        while more := os.read(here, 65536):
-            got += more
-    except OSError:  # the other end is closed
-        pass
+    while not got.endswith(END):
+        got += os.read(here, 65536)
     os.close(here)
-    assert process.wait() == 0, got.decode()
-    return got.decode()
+    os.close(there)
+    assert process.returncode == 0, got.decode()
+    return got.removesuffix(END).decode()
 
 
 def drawn(text: str) -> list[str]:

@@ -38,6 +38,7 @@ from schemas.errors import (
     first_cause,
 )
 from schemas.params import Params
+from tasks.domains.in_use import VARIABLE
 from tasks.tracking.lineage import CODE_STAGE, StageRun
 from tasks.transport.instructions import use_instruction_set
 from tasks.transport.processes import RUN, code_loaded_since, end_with_parent
@@ -82,7 +83,11 @@ def main(
 
 
 async def _run(name: str, pipeline: Path, params_file: Path) -> None:
+    begun = os.environ.get(VARIABLE)  # of `vignette repro`; DVC has read dvc.yaml, whose paths name the domain
     params = load_params(params_file)
+    if RUN in os.environ and begun not in (None, params.domain):
+        said = f"domain is {params.domain!r}, and was {begun!r} when the run began"
+        raise ParamsError(f"{params_file}: {said}; run it again")
     use_instruction_set(params.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.runtime.domain import load_domain, require_published_domain
 

@@ -19,6 +19,7 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.repository.workspace import root, workspace, write_text
 from schemas.errors import BudgetError, BusyError, ParamsError, TableError, VignetteError
+from tasks.domains.in_use import VARIABLE
 from tasks.transport.processes import RUN
 from tests.support.cases import each
 from tests.support.imports import ROOT
@@ -104,6 +105,15 @@ def test_params_that_were_changed_while_the_stage_ran_are_not_recorded_as_those_
         with pytest.raises(ParamsError, match="params of stage sample were changed while it ran; run it again"):
             stage.require_unchanged(files, {}, params, file)
     stage.require_unchanged(StageFiles("network", {}, {}, params=frozenset({"seed", "network"})), {}, params, file)
+
+
+def test_a_stage_of_another_domain_than_its_run_is_refused_as_dvc_would_record_it_as_that_of_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(RUN, f"{os.getpid()}:1")
+    monkeypatch.setenv(VARIABLE, "urinary")
+    with pytest.raises(ParamsError, match=r"domain is 'respiratory', and was 'urinary' when the run began; run it"):
+        asyncio.run(stage._run("sample", Path("dvc.yaml"), ROOT / "params.yaml"))
 
 
 @each("path", ["notes.csv", "returned/form.json", "returned/new.json"])

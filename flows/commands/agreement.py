@@ -99,7 +99,7 @@ def main(
     rows += rank_rows(table, metrics, human, **about) if table["system"].nunique() > 1 else []
     found = metric_table(rows, stage="agreement", seed=_SEED, provenance=COMPUTED)
     _print_summary(found.assign(condition=found["condition"].str.removesuffix(f", {ALL}")))
-    print(f"\nall {len(found)} rows, with Kendall's tau and each difference, are in the file that --out names")
+    print(f"\nall {len(found)} rows, with Kendall's tau and each difference, are written with --out FILE")
     _write(found, out)
 
 

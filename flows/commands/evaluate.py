@@ -138,7 +138,7 @@ def main(
     if dry_run:
         _print_cost(loaded, chosen, found, judges, params or params_file())
         return
-    seed, said = loaded.seed, list[str]()
+    seed, said = loaded.seed, [] if card is None else [f"{card}: corrects nothing, as no judge was asked"]
     with progress("evaluate", 0, CHUNK):
         evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, judges=judges))
         if card is not None and judge and "judge" in manifest["models"]:

@@ -160,7 +160,9 @@ def _json_lines(path: Path, encoding: str | None, *_: object) -> list[Row]:
 def _limit(path: Path, values: int) -> None:
     """Raises SourceError where a file has more values than the memory is for."""
     if values > MOST_VALUES:
-        raise SourceError(f"{path}: holds more than {MOST_VALUES:,} values; divide the file")
+        raise SourceError(
+            f"{path}: holds more than {MOST_VALUES:,} values, a row counted as {ROW} more; divide the file"
+        )
 
 
 def _json(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:

@@ -72,3 +72,5 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
         ["agreement", str(people), "--human", "quality", "--evaluation", str(out)],
     ):
         assert run(asked) == 0 and capsys.readouterr().out.splitlines()[0] == DRY_RUN
+    words = ["evaluate", str(data), "--metrics", "overlap", "--card", str(card), "--out", str(tmp_path / "words")]
+    assert run(words) == 0 and f"{card}: corrects nothing, as no judge was asked" in capsys.readouterr().err

@@ -81,7 +81,7 @@ def main(
 def _print(result: Probed, folder: Path, of: str = "") -> None:
     """A line about the model of a role, and a warning where its canary replies make no sense."""
     found = result.fingerprint
-    p_value = f", canaries p = {result.p_value:.3g}" if found.canaries else ""
+    p_value = f", canaries p = {result.p_value:.3g}" if found.canaries and result.p_value == result.p_value else ""
     rewritten = ", file rewritten" if FINGERPRINTS in (folder, *folder.parents) else ""
     state = (
         "identified for the first time" if result.first else f"changed{rewritten}" if result.changed else "unchanged"

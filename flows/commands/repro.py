@@ -105,7 +105,7 @@ def main(
 
 
 def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Sequence[str], begun: float) -> int:
-    print(f"stages to run: {len(stages)}" if stages else "nothing to run: what was asked for is up to date", flush=True)
+    print(f"stages to run: {len(stages)}" if stages else "nothing to run: up to date", flush=True)
     if stages:
         require_schema(store_folder() / "mlflow.db")
         use_server()  # before the import: Prefect reads its settings when it is imported

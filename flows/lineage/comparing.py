@@ -51,8 +51,6 @@ FOLDER = Path("reports/comparisons")
 UNSCORED = "unscored_"
 QUESTIONS = "questions.parquet"
 """The table that holds the contents of the items of a score table in the same folder."""
-_NAMED = 8
-"""Most stages that a line names."""
 _TEXT = ["system", "condition", "item"]
 CONTENTS, SAMPLE = ("records", "evaluated"), "sample"
 """Stems of the tables that hold the content of each record, and the stage whose records the others use."""
@@ -165,9 +163,14 @@ def find_redraws(lineage: NamedLineage) -> list[NamedLineage]:
 
 
 def _differing(sides: Sequence[NamedLineage]) -> set[str]:
-    """Outputs of the first lineage that some other one has with another content."""
+    """Outputs of the first lineage that some other one has with another content, of stages that were rebuilt in all."""
     outputs = [side.outputs() for side in sides]
-    return {path for path in outputs[0] if len({found[path][1] for found in outputs if path in found}) > 1}
+    behind = {name for side in sides for name in stages_behind(side.lineage)}
+    return {
+        path
+        for path, (stage, _) in outputs[0].items()
+        if stage not in behind and len({found[path][1] for found in outputs if path in found}) > 1
+    }
 
 
 def _read_by_comparison(sides: Sequence[NamedLineage]) -> list[tuple[NamedLineage, str]]:
@@ -293,8 +296,7 @@ def _behind(side: NamedLineage) -> str:
     """A line on the stages that were not rebuilt."""
     if not (stages := stages_behind(side.lineage)):
         return ""
-    named = ", ".join(stages[:_NAMED]) + (", ..." if len(stages) > _NAMED else "")
-    return f"{side.name}: not rebuilt after what they read changed, so that no key figure is theirs: {named}"
+    return f"{side.name}: not compared, as not rebuilt after what they read changed: {', '.join(stages)}"
 
 
 def _has_metrics(file: Path) -> bool:

@@ -23,8 +23,14 @@ LOGGER = "vignette"
 WORKSPACE = "VIGNETTE_WORKSPACE"
 """Environment variable that names the folder of state where it is not in the root."""
 
-SHIPPED = (Path(__file__).parents[2], Path(sys.prefix) / "share" / "vignette")
-"""Where files are outside a clone: beside the code of an editable installation, or where the wheel puts them."""
+_BESIDE = Path(__file__).parents[2]
+SHIPPED = (
+    _BESIDE,
+    *(folder / "share" / "vignette" for folder in (_BESIDE, *_BESIDE.parents[2:3], Path(sys.prefix))),
+)
+"""Where files are outside a clone: beside the code of an editable installation, or where the wheel puts them, installed
+with --target, with --prefix, --user or into an environment, or elsewhere.
+"""
 
 STORE = "responses.sqlite"
 """File of the response store in the workspace folder."""

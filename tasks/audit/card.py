@@ -221,8 +221,8 @@ def change_table(card: pd.DataFrame) -> pd.DataFrame:
     tested = rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])
     of = rows[rows["metric"] == "flipped"].set_index(["system", "condition"])
     flipped = (of["high"] * of["n"] + of["unscored"]) / (of["n"] + of["unscored"])
-    columns = ["metric", "value", "low", "high", "n", "unscored"]
-    found = wide.join(tested[columns]).join(flipped.rename("flipped_high")).reset_index()
+    tested = tested[["metric", "value", "low", "high", "n", "unscored"]]
+    found = wide.join(tested).join(flipped.rename("flipped_high")).reset_index()
     return found.assign(change=[condition.partition(": ")[2] for condition in found["condition"]])
 
 
@@ -313,8 +313,8 @@ def not_found(card: pd.DataFrame) -> list[str]:
         ]
         if len(few):
             lines.append(
-                f"{judge}: too few texts with verdicts to tell of {len(few)} of {len(own)} changes whether they matter "
-                f"({int(few['texts'].min())}; at least {least})"
+                f"{judge}: cannot be told of {len(few)} of {len(own)} changes whether they matter: both verdicts on "
+                f"{int(few['texts'].min())} texts, at least {least} are needed"
             )
         told = own[(own["texts"] >= least) & ~own.index.isin(hidden.index) & (own["p_value_adjusted"] >= LEVEL)]
         lost = told[told["loss_of_accuracy"].notna()]

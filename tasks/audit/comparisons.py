@@ -111,9 +111,10 @@ def _tested(groups: Sequence[tuple[str, str, pd.DataFrame]], level: float) -> pd
     found = [compared(rows["first"], rows["second"], rows["document"]) for _, _, rows in groups]
     told = _enough([rows["document"].nunique() for _, _, rows in groups], level)
     table = pd.DataFrame(
-        {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].astype(float).mean(),
-         "now": rows["second"].astype(float).mean(), "low": one.interval[1], "high": one.interval[2]}
+        {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": means["first"],
+         "now": means["second"], "low": one.interval[1], "high": one.interval[2]}
         for (task, item, rows), one in zip(groups, found, strict=True)
+        for means in [rows[["first", "second"]].dropna().astype(float).mean()]  # as the interval has them
     )  # fmt: skip
     p, scored = np.full((2, len(found)), np.nan)
     for adjusted, name in ((p, "p"), (scored, "p_scored")):
@@ -150,7 +151,7 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
     if len(few):
         whole = changes[changes["primary"]].groupby("task")["few"].all()
         named = f" ({', '.join(whole.index[whole])} as a whole)" if whole.any() else ""
-        other.append(f"cannot be told: {number_of(len(few), 'figure')}{named}, as the cards share too few texts")
+        other.append(f"cannot be told, of too few texts: {number_of(len(few), 'figure')}{named}")
     return worse, other
 
 

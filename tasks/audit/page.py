@@ -141,7 +141,8 @@ def _minds(card: pd.DataFrame, changed: Sequence[Mapping[str, Any]]) -> list[Sec
     folds = [
         Fold(
             f"{one['judge']}: {one['factor']}",
-            f"{one['count']} right before the change, wrong after it{one['cut']}",
+            f"{one['count']} right before the change, wrong after it"
+            + (f"; the first {SHOWN}" if one["count"] > SHOWN else ""),
             data=one["rows"],
         )
         for one in changed
@@ -182,8 +183,7 @@ def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]
             before, now = asked.get((row["unit"], "")), asked.get((row["unit"], row["condition"]))
             texts = [f"{one['text']}\n\n{one['premise']}" if one else "" for one in (before, now or before)]
             shown.append({**row, "texts": marked(*texts)})
-        cut = f"; the first {SHOWN}" if len(rows) > SHOWN else ""
-        found.append({"judge": judge, "factor": factor, "count": len(rows), "rows": shown, "cut": cut})
+        found.append({"judge": judge, "factor": factor, "count": len(rows), "rows": shown})
     return found
 
 

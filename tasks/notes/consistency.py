@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 from scipy.stats import ttest_ind
@@ -146,12 +147,14 @@ def filtering_metrics(attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed:
 def spans_rows(attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """Spans per normal note of kept first notes and of regenerated notes, and the difference of the means.
 
-    Notes that were replaced are not compared, because spans are extracted from kept notes only.
+    Notes that were replaced are not compared, because spans are extracted from kept notes only; nor are notes that were
+    kept although flagged.
     """
-    last = attempts.sort_values("attempt").groupby("record", sort=True)["attempt"].last()
+    last = _last(attempts)
+    last = last[~_flagged(last)]
     counted = spans[spans["version"] == "normal"].groupby("record").size()
-    counts = counted.reindex(last.index, fill_value=0).to_numpy(dtype=float)
-    new = last.to_numpy() > 0
+    counts = counted.reindex(last["record"], fill_value=0).to_numpy(dtype=float)
+    new = last["attempt"].to_numpy() > 0
     rows = [
         mean_row("spans_per_note", counts[~new], bounds=None, seed=seed, condition="kept_first"),
         mean_row("spans_per_note", counts[new], bounds=None, seed=seed, condition="kept_regenerated"),
@@ -161,10 +164,10 @@ def spans_rows(attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, proven
 
 
 def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
-    last = part.sort_values(["record", "attempt"]).drop_duplicates("record", keep="last")
+    last = _last(part)
     first = part.loc[part["attempt"] == 0, "consistent"]
     judged = first.dropna()
-    still = (last["consistent"] == False).fillna(False).to_numpy(dtype=bool)  # noqa: E712 - null is not flagged
+    still = _flagged(last)
     new = (last["attempt"] > 0).to_numpy(dtype=bool)
     shares = {
         "kept_first": ~new & ~still,
@@ -178,12 +181,21 @@ def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
     return [flagged, *(mean_row(name, values, seed=seed, **keys) for name, values in shares.items()), attempts]
 
 
+def _last(attempts: pd.DataFrame) -> pd.DataFrame:
+    return attempts.sort_values(["record", "attempt"]).drop_duplicates("record", keep="last")
+
+
+def _flagged(attempts: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    return (attempts["consistent"] == False).fillna(False).to_numpy(dtype=bool)  # noqa: E712 - null is not flagged
+
+
 def _lengths(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
     """Length in words of notes never flagged, of flagged first notes, and of their replacements."""
-    ordered = part.sort_values("attempt").groupby("record", sort=True)
-    first, last, new = ordered["words"].first(), ordered["words"].last(), ordered["attempt"].last() > 0
-    lengths = {"first": first[~new], "flagged": first[new], "regenerated": last[new]}
-    lengths["regenerated - flagged"] = last[new] - first[new]
+    first, last = part[part["attempt"] == 0].sort_values("record"), _last(part)
+    before, after = (one["words"].reset_index(drop=True) for one in (first, last))
+    flagged, new = _flagged(first), last["attempt"].to_numpy() > 0
+    lengths = {"first": before[~flagged], "flagged": before[flagged], "regenerated": after[new]}
+    lengths["regenerated - flagged"] = after[new] - before[new]
     keys: Row = {"seed": seed, "item": item}
     return [mean_row("words_per_note", words, bounds=None, condition=name, **keys) for name, words in lengths.items()]
 

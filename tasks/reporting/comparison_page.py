@@ -126,7 +126,7 @@ def _range(values: Sequence[float], write: Callable[[float], str]) -> str:
 def terminal_text(found: Compared) -> str:
     """Plain text: inputs and stages that differ, warnings, key figures, the measures that changed, and the cost."""
     code = found.inputs["name"].str.startswith(CODE)
-    lines = [f"{found.a} -> {found.b}", "", f"inputs that differ: {len(found.inputs)}"]
+    lines = [f"{found.a} -> {found.b}", "", f"inputs that differ, as dvc.lock has them: {len(found.inputs)}"]
     if code.any():
         lines.append(f"  code      of {', '.join(Path(name).stem for name in found.inputs['name'][code])}")
     for row in found.inputs[~code].to_dict("records"):

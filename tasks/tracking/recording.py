@@ -1,6 +1,7 @@
 """What is recorded of a lineage: its name, figures, params and costs. Pure functions."""
 
 import hashlib
+import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,7 +76,7 @@ def named(entries: Mapping[str, Any]) -> dict[str, Any]:
     """The entries under names that MLflow accepts; a digest is appended to a name that would be a duplicate."""
     found: dict[str, Any] = {}
     for key, value in entries.items():
-        name = _FORBIDDEN.sub("_", key)[:_NAME_LENGTH]
+        name = posixpath.normpath(f"/{_FORBIDDEN.sub('_', key)[:_NAME_LENGTH]}").lstrip("/") or "_"  # it is a path
         if name in found:
             name = f"{name} {hashlib.sha256(key.encode()).hexdigest()[:8]}"
         found[name] = value

@@ -137,6 +137,8 @@ def settle(
 ) -> tuple[Fingerprint, float]:
     """The fingerprint that holds now, and the p-value of its canary replies against those of its epoch.
 
+    The p-value is NaN for the first epoch of an identity.
+
     ``found`` is the result of a probe, at epoch 0. ``level``: the probability that one of `PROBES` probes calls an
     unchanged model another one; a p-value below ``level / PROBES`` does. Replies are compared
     with those at an epoch's beginning, not with the last probe's, so that a slow drift adds up and is noticed. The
@@ -161,7 +163,7 @@ def settle(
     if known:
         found = replace(found, epoch=max(epoch.epoch for epoch in known) + 1)
     _remember(store, found)
-    return found, p_values[0] if p_values else 1.0
+    return found, p_values[0] if p_values else np.nan
 
 
 def _known(store: ResponseStore, like: Fingerprint) -> list[Fingerprint]:

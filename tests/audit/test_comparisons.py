@@ -55,6 +55,13 @@ def test_a_judge_without_any_verdict_is_compared() -> None:
     assert change_lines(table)[0] == ["worse than the earlier card: j, claims, has a verdict: 1.000 -> 0.000, n 30"]
 
 
+def test_a_change_is_that_of_the_cases_that_both_cards_have_verdicts_of() -> None:
+    """Of 40 cases 8 that were wrong before have no verdict now: of the 32 that have one, all are right in both."""
+    before, now = verdicts([True] * 32 + [False] * 8), verdicts([True] * 32 + [None] * 8)
+    rate = against(now, before).set_index("item").loc[RATE]
+    assert (rate["before"], rate["now"], rate["n"], rate["unscored"]) == (1, 1, 32, 8)
+
+
 def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None:
     few = verdicts([True] * 3)
     with pytest.raises(ValueError, match=r"3 of 40 cases are in both cards; .* from 6 .*make both with"):
@@ -65,10 +72,12 @@ def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None
     table = against(both, both)
     assert table.loc[table["few"], "item"].tolist() == ["rare"]
     said = ["not worse than the earlier card beyond chance: 1 rate and 2 further figures compared"]
-    said.append("cannot be told: 1 figure, as the cards share too few texts")
+    said.append("cannot be told, of too few texts: 1 figure")
     assert change_lines(table) == ([], said)
     other = pd.concat([both, verdicts([True] * 3).assign(metric="answers")])
-    assert "cannot be told: 4 figures (answers as a whole)," in change_lines(against(other, other))[1][-1]
+    assert (
+        change_lines(against(other, other))[1][-1] == "cannot be told, of too few texts: 4 figures (answers as a whole)"
+    )
     with pytest.raises(ValueError, match=r"3 of 3 cases are in both cards; .* from 6 texts.*; make both of more texts"):
         against(pd.concat([few.assign(judge=name) for name in "ab"]), pd.concat([few.assign(judge=n) for n in "ab"]))
 
@@ -170,10 +179,10 @@ def test_the_lack_of_a_finding_says_what_was_tested() -> None:
     ]
     few = pd.concat([plain.head(2), verdicts([True] * 2, factor=CONFIDENT)])
     assert not_found(card_table(few, seed=1)) == [
-        "j: too few texts with verdicts to tell of 1 of 1 changes whether they matter (2; at least 5)"
+        "j: cannot be told of 1 of 1 changes whether they matter: both verdicts on 2 texts, at least 5 are needed"
     ]
     failed = pd.concat([plain, verdicts([True] + [None] * 19, factor=CONFIDENT)])
-    assert "too few texts" in not_found(card_table(failed, seed=1))[0], "19 of 20 verdicts failed"
+    assert "both verdicts on 1 texts" in not_found(card_table(failed, seed=1))[0], "19 of 20 verdicts failed"
     enough = pd.concat([plain, verdicts([True] * 20, factor=CONFIDENT)])
     (said,) = not_found(card := card_table(enough, seed=1))
     high = {name: card.loc[card["metric"] == name, "high"].item() for name in ("loss_of_accuracy", "flipped")}

@@ -65,6 +65,17 @@ def test_the_wheel_holds_every_file_of_the_packages_and_what_they_read_beside(wh
     assert "vignette.py" in names and not any(name.startswith("tests/") for name in names)
 
 
+@pytest.mark.parametrize("where", ["target", "prefix"])
+def test_its_files_are_found_wherever_it_is_installed(wheel: Path, tmp_path: Path, where: str) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", f"--{where}", str(tmp_path / "p")]
+    subprocess.run([*pip, "--ignore-installed", str(wheel)], check=True, capture_output=True)
+    (code,) = (tmp_path / "p").glob("**/flows/repository")
+    variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(code.parents[1])}
+    read = "from flows.repository.workspace import params_file; print(params_file())"
+    done = subprocess.run([sys.executable, "-c", read], cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0 and Path(done.stdout.strip()).is_relative_to(tmp_path), done.stdout + done.stderr
+
+
 def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     """Run every command that needs no clone, in a folder outside any clone, with a user's cache of its own."""
     here, cache = tmp_path / "here", tmp_path / "cache"
@@ -93,7 +104,7 @@ def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     assert "sensitivity" in printed("vignette audit simulator --cases 12 --tasks claims --takes 1")
     assert "pearson" in printed("vignette agreement scores.csv --human human")
     assert "notes with" in printed("vignette exchange write brat --dataset dataset --out brat")
-    assert "0 are new" in printed("vignette exchange read brat brat --dataset dataset --out spans.csv")
+    assert "new: 0" in printed("vignette exchange read brat brat --dataset dataset --out spans.csv")
     written = ["audit", "brat", "cases.jsonl", "dataset", "out", "pilot.csv", "scores.csv", "spans.csv"]
     assert sorted(path.name for path in here.iterdir()) == written
     for command in ("evaluate", "audit", "plan", "exchange"):

@@ -14,11 +14,15 @@ from tests.support.params import shipped
 
 
 async def answer(params: Params, roles: list[RoleName], folder: Path) -> list[Probed]:
-    """The judge is unchanged, the writer new, and the annotator changed and talks nonsense."""
+    """The judge is unchanged, the writer new, and the annotator changed, has none to compare with, talks nonsense."""
     names = {"endpoint": "http://x", "answered": "m"}
-    epochs, canaries = {"writer": 0}, {"judge": {"a": ["b"]}}
+    epochs, canaries = {"writer": 0}, {"judge": {"a": ["b"]}, "annotator": {"a": [""]}}
     models = [Fingerprint(role, names, epochs.get(role, 2), canaries.get(role, {})) for role in roles]
-    return [Probed(it.role, it, 0.01234, it.role != "judge", it.epoch == 0, it.role == "annotator") for it in models]
+    values = {"annotator": float("nan")}
+    return [
+        Probed(it.role, it, values.get(it.role, 0.01234), it.role != "judge", it.epoch == 0, it.role == "annotator")
+        for it in models
+    ]
 
 
 def test_roles_are_chosen_and_their_models_printed(

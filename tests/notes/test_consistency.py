@@ -94,6 +94,18 @@ def test_a_writer_that_fails_leaves_the_note_that_is_there():
     assert unscored[["record", "step"]].to_numpy().tolist() == [["1", "regenerate"]]
 
 
+def test_a_note_kept_although_flagged_is_no_first_note_that_was_kept():
+    """With one attempt, a flagged note is not replaced; its length is that of a flagged note."""
+    attempts, *_ = run(flags("for 1 days"), max_attempts=1)
+    kinds = dict(zip(PROMPTS["record"], PROMPTS["kind"], strict=True))
+    rows = filtering_metrics(attempts, kinds, seed=7, annotator="scripted").set_index(["item", "condition", "metric"])
+    lengths = [rows.loc[("all", group, "words_per_note"), "n"] for group in ("first", "flagged", "regenerated")]
+    assert lengths == [3, 1, 0]
+    spans = pd.DataFrame({"record": [0, 0, 1], "version": "normal"})
+    rows = spans_rows(attempts, spans, seed=7, provenance="scripted").set_index("condition")
+    assert (rows.loc["kept_first", "value"], rows.loc["kept_first", "n"]) == (2 / 3, 3)
+
+
 def test_spans_of_regenerated_notes_are_compared_with_those_of_first_notes():
     attempts, _, _, _, _ = run(flags("for 1 days"))
     spans = pd.DataFrame({"record": [0, 0, 1, 1, 1, 1], "version": "normal"})

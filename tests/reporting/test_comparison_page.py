@@ -82,7 +82,7 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
     )
     lines = terminal_text(compared(MEASURES.iloc[:0], inputs=inputs, stages=STAGES.iloc[:0], costs=costs)).splitlines()
     assert lines[2:] == [
-        "inputs that differ: 5",
+        "inputs that differ, as dvc.lock has them: 5",
         "  code      of doclens, write",
         "  file      data.parquet  0123456789… -> 0123456789…",
         "  param     seed  7 -> (absent)",
@@ -162,7 +162,12 @@ def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> N
         "difference; none is tested"
     )
     reason = lines.index("warning: not tested: run `dvc push`")
-    assert lines.index("inputs that differ: 0") < reason < lines.index("key figures:") < lines.index(summed)
+    assert (
+        lines.index("inputs that differ, as dvc.lock has them: 0")
+        < reason
+        < lines.index("key figures:")
+        < lines.index(summed)
+    )
     assert not any("rounded" in line for line in lines)
     assert "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100, n 190)" in lines
     many = pd.concat([untested.tail(1).assign(metric=f"m{n:02}", b=0.8 - n / 100) for n in range(1, 13)])

@@ -94,7 +94,8 @@ def found(replies: list[str], **identity: str) -> Fingerprint:
 
 def test_epoch_stays_while_replies_are_alike_and_goes_up_when_they_drift(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "s.sqlite") as store:
-        first, _ = settle(store, None, found(COLD), 0.01)
+        first, nothing_to_compare = settle(store, None, found(COLD), 0.01)
+        assert np.isnan(nothing_to_compare)
         same, p_value = settle(store, first, found(COLD[::-1]), 0.01)
         assert same.to_json() == first.to_json() and p_value > 0.5
         second, p_value = settle(store, same, found(WARM), 0.01)

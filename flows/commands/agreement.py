@@ -157,9 +157,14 @@ def _print_summary(found: pd.DataFrame) -> None:
     of_systems = f"; of systems: of the means of {max(systems)} systems" if systems else ""
     print(f"\nn: texts with both; intervals: 95%, over documents{of_systems}")
     pairs = [key for key in rows if key[2] == "pearson_difference"]
-    p = {key[:2]: row["value"] for key, row in rows.items() if key[2] == "p_value_adjusted"}
+    p = {
+        key[:2]: row["value"]
+        for key, row in rows.items()
+        if key[2] == "p_value_adjusted" and row["value"] == row["value"]
+    }
     beyond = sorted((key for key in p if p[key] < LEVEL), key=p.__getitem__)
-    said = f"tested ({FEWEST} documents or more): {len(p)}; beyond chance (5% family-wise): {len(beyond)}"
+    which = f"{FEWEST} documents or more, no constant metric"
+    said = f"tested ({which}): {len(p)}; beyond chance (5% family-wise): {len(beyond)}"
     print(f"differences between two metrics in the size of r: {len(pairs)}; {said}")
     for key in beyond[:_MOST]:
         print(f"  {key[0]}: {key[1]}: {_figure(rows[*key, 'pearson_difference'])}, p {probability(p[key])}")

@@ -146,7 +146,7 @@ def print_end(params: Params, stages: Sequence[str], duration: float, *, whole: 
     """
     minutes, seconds = divmod(round(duration), 60)
     named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
-    print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')} rebuilt or unchanged{named}"))
+    print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')}{named}"))
     if whole:
         print_figures(params, Path("reports/tables"))
     print_ledger(params)
@@ -187,9 +187,9 @@ def source_readers() -> list[str]:
 def publish(targets: Sequence[str], *, but: Collection[str] = ()) -> None:
     """Copy the result tables of ``targets``, and of the stages that they need, to where git tracks them.
 
-    Without targets every table is copied, and tables that no stage writes any more are removed. They are copies rather
-    than outputs of the stages, because depending on outputs would make the second pipeline part of the first. Tables of
-    the stages ``but``, which did not end, stay as they are.
+    Without targets every table is copied. They are copies rather than outputs of the stages, because depending on
+    outputs would make the second pipeline part of the first. Tables of the stages ``but``, which did not end, stay as
+    they are.
     """
     stages = read_pipeline(PUBLISHED)
     folder = PUBLISHED.parent / "tables"
@@ -198,10 +198,6 @@ def publish(targets: Sequence[str], *, but: Collection[str] = ()) -> None:
         if path.parent in (_BUILT, _BUILT / "tables") and path.suffix == ".csv":
             folder.mkdir(exist_ok=True)
             shutil.copyfile(path, PUBLISHED.parent / path.relative_to(_BUILT))
-    if not targets:
-        for file in folder.glob("*"):
-            if not any(_BUILT / "tables" / file.name in paths for paths in outs.values()):
-                file.unlink()
 
 
 def backfill() -> bool:

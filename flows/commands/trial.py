@@ -67,6 +67,8 @@ def main(
         few = with_little_training(few).model_copy(update={"sample": sample, "report": shown})
     names = {*read_pipeline(MAIN)} - {RECORD_STAGE} if whole else {*model_stages(MAIN)}
     folder = (workspace() / ("whole" if whole else "trial")).resolve()
+    page = folder / "data/report/index.html"
+    earlier = "; that of an earlier run was of its tables, and is removed" if page.is_file() else ""
     if not yes:
         require_confirmation(few, MAIN, [*model_stages(MAIN)], show=print_lines)
     probe_roles(few, [*few.roles], folder / FINGERPRINTS)
@@ -82,13 +84,12 @@ def main(
         print_lines(lines, said)
         print_ledger(params)
     print()
-    page = folder / "data/report/index.html"
     if whole:
         print_figures(few, folder / "reports" / "tables")
     if page.is_file():
         print(f"report of the trial: {page}; to run it all: vignette repro")
     else:
-        made = "no report was made; " if whole else ""
+        made = f"no report was made{earlier}; " if whole else ""
         print(f"{made}tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
     if failed:
         raise VignetteError(f"failed or not run: {', '.join(failed)}; see above. Answered calls are kept")

@@ -313,15 +313,17 @@ def problem_of(made: Frames, allowed: float) -> str | None:
     failed = made["unscored"]
     failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & ~failed["method"].isin(COMPUTING)]
     failed = failed[failed["reason"].ne(UNDEFINED)]
-    if (share := failed_share(made, failed)) <= allowed:
+    share, scores = failed_share(made, failed)
+    if share <= allowed:
         return None
     documents, reasons = failed["document"].drop_duplicates().tolist(), failed["reason"].value_counts().head(3)
     more = f" and {len(documents) - _NAMED} more" if len(documents) > _NAMED else ""
     said = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
     doubt = "Does this model follow instructions and reply in JSON? " if share > 0.5 else ""
     return (
-        f"{percent(share)} of the scores by a model failed, more than runtime.max_unscored_share {allowed:g}, in "
-        f"documents {', '.join(documents[:_NAMED])}{more}. Reasons: {said}. Details are in the table unscored. "
+        f"{percent(share)} of {scores} scores by a model failed (of a text by a measure; in part where some of its "
+        f"verdicts failed), more than runtime.max_unscored_share {allowed:g}, in documents "
+        f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. Details are in the table unscored. "
         f"{doubt}{AGAIN.capitalize()}, leave these documents out, choose another judge, or raise "
         "runtime.max_unscored_share of the params"
     )

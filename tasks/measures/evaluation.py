@@ -119,8 +119,10 @@ def in_order(made: Mapping[str, Any]) -> Tables:
     return found
 
 
-def failed_share(made: Tables, failed: pd.DataFrame) -> float:
-    """Share of the scores of texts that failed: one of which some units have no verdict counts by the share of these.
+def failed_share(made: Tables, failed: pd.DataFrame) -> tuple[float, int]:
+    """Share of the scores of texts that failed, and number of scores.
+
+    A score of which some units have no verdict counts by the share of these.
 
     ``failed``: the rows of the table ``unscored`` that are failures, and none that the data lacks; one whose text has
     no row in the tables counts as a score.
@@ -137,7 +139,7 @@ def failed_share(made: Tables, failed: pd.DataFrame) -> float:
         judged = table[known]
         shares += judged["value"].isna().groupby([judged[key] for key in ("document", *KEY[1:])]).mean().tolist()
     shares += [1.0] * len(causes - found)
-    return float(np.mean(shares)) if shares else 0.0
+    return (float(np.mean(shares)) if shares else 0.0), len(shares)
 
 
 COMPUTING = frozenset(one.name for one in OF_OUTPUTS if not one.judged)

@@ -130,7 +130,7 @@ def terminal_text(found: Compared) -> str:
     if code.any():
         lines.append(f"  code      of {', '.join(Path(name).stem for name in found.inputs['name'][code])}")
     for row in found.inputs[~code].to_dict("records"):
-        some = f" (for {row['stages']}; unchanged for {row['unchanged']})" if row["unchanged"] else ""
+        some = f" (for {row['stages']}; not rebuilt: {row['unchanged']})" if row["unchanged"] else ""
         lines.append(f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}{some}")
     lines += ["", f"stages that changed: {', '.join(found.stages['stage']) or 'none'}", ""]
     lines += [*(f"warning: {warning}" for warning in found.warnings), *([""] if found.warnings else [])]

@@ -34,6 +34,16 @@ def test_repeated_takes_of_a_text_make_no_interval_narrower(tmp_path: Path, caps
     assert "is listed twice; name --system or --id, or number the times in a column take" in capsys.readouterr().err
 
 
+def test_differences_from_a_constant_metric_are_not_counted_as_tested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"d{n},{n % 5},{n % 4},{n % 3},1\n" for n in range(20))
+    (tmp_path / "s.csv").write_text("id,human,one,other,constant\n" + rows)
+    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "human"]) == 0
+    said = "tested (8 documents or more, no constant metric): 1; beyond chance"
+    assert said in capsys.readouterr().out
+
+
 @from_table
 def test_the_command_prints_the_table_or_one_clear_line(
     arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -19,6 +19,7 @@ from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
 from tasks.transport.ledger import Spent
 from tests.support.params import shipped
+from tests.support.repository import write_files
 from tests.support.rules import calls_of_rules, rules
 
 PIPELINE = """
@@ -30,7 +31,8 @@ stages:
     outs: [data/g.txt]}
   bad: {cmd: vignette stage bad, deps: [fingerprints/writer.json, fingerprints/judge.json, data/g.txt], params: [seed],
     outs: [data/unscored_bad.parquet]}
-  next: {cmd: vignette stage next, deps: [fingerprints/judge.json, data/g.txt], params: [seed], outs: [data/n.txt]}
+  next: {cmd: vignette stage next, deps: [fingerprints/judge.json, data/g.txt], params: [seed],
+    outs: [data/report/index.html]}
   later: {cmd: vignette stage later, deps: [fingerprints/writer.json, data/g.txt], params: [seed], outs: [data/l.txt]}
 """
 
@@ -100,13 +102,14 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
 def test_a_whole_trial_runs_all_stages_but_the_record_on_all_documents(
     params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (earlier := tmp_path / "state" / "whole" / "data" / "n.txt").parent.mkdir(parents=True)
-    earlier.write_text("of an earlier trial")
+    earlier = tmp_path / "state" / "whole" / "data" / "report" / "index.html"
+    write_files(earlier.parent, {earlier.name: "of an earlier trial"})
     with pytest.raises(VignetteError, match="failed or not run: bad, next; see above"):
         trial.main(records=30, whole=True)
     folder = tmp_path / "state" / "whole"
     assert (folder / "data/trained.txt").read_text() == "30 records, 20 documents, seeds [0]"
-    assert "no report was made; tables of the trial" in capsys.readouterr().out and not earlier.exists()
+    said = "no report was made; that of an earlier run was of its tables, and is removed; tables"
+    assert said in capsys.readouterr().out and not earlier.exists()
     assert not (folder / "data/record.txt").exists() and not Path("tables").exists()
 
 

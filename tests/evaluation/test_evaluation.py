@@ -298,25 +298,27 @@ def test_a_judge_that_fails_on_some_texts_is_measured_by_these_however_many_clai
     """A third of the scores, though less of the claims; and where one claim of a text fails, its part of the score."""
     rows = [{**row, "outputs": {"copy": row["source"]}} for row in _rows()]
     made = _evaluated(tmp_path, rows, failing=["d2"], metrics=["doclens"])
-    assert made.problem is not None and made.problem.startswith("33.3% of the scores by a model failed")
+    assert made.problem is not None and made.problem.startswith("33.3% of 6 scores by a model failed (of a text")
     claims = pd.DataFrame({"document": ["a"] * 20 + ["b"], "system": "s", "value": [None, *[1.0] * 20]})
     claims = typed(claims.assign(condition="c", item="all", metric="m", unit=[*map(str, range(21))], text="", judge="j",
                                  verdict=None, weight=1.0, truth=None, kind=None, reason=None), VERDICTS)  # fmt: skip
     failed = pd.DataFrame({"document": ["a"], "system": ["s"], "method": ["doclens"]})
-    assert failed_share({"doclens": claims}, failed) == pytest.approx((1 / 20 + 0) / 2)
-    assert failed_share({"doclens": claims}, failed.head(0)) == 0, "what the data lacks is no failure"
+    assert failed_share({"doclens": claims}, failed) == (pytest.approx((1 / 20 + 0) / 2), 2)
+    assert failed_share({"doclens": claims}, failed.head(0)) == (0, 2), "what the data lacks is no failure"
     other = failed.assign(method="qa")
-    assert failed_share({"doclens": claims}, other) == pytest.approx((0 + 0 + 1) / 3), "it has no row in the tables"
-    assert failed_share({}, other) == 1 and failed_share({}, other.head(0)) == 0
+    assert failed_share({"doclens": claims}, other) == (pytest.approx((0 + 0 + 1) / 3), 3), (
+        "it has no row in the tables"
+    )
+    assert failed_share({}, other) == (1, 1) and failed_share({}, other.head(0)) == (0, 0)
     whole = claims.assign(value=claims["value"].where(claims["document"] != "a"))
     for row in ({"method": "writing"}, {"system": None}):
-        assert failed_share({"doclens": whole}, failed.assign(**row)) == pytest.approx((1 + 0) / 2), row
+        assert failed_share({"doclens": whole}, failed.assign(**row)) == (pytest.approx((1 + 0) / 2), 2), row
 
 
 def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_figure(tmp_path: Path) -> None:
     rows = [{**row, "outputs": {"short": "The family was present."}} for row in _rows()]
     made = _evaluated(tmp_path, rows, failing=[""], metrics=["doclens", "grounding", "overlap"])
-    assert made.problem is not None and made.problem.startswith("100% of the scores by a model failed")
+    assert made.problem is not None and made.problem.startswith("100% of 9 scores by a model failed")
     assert "Does this model follow instructions" in made.problem
     page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
     assert "Do not use these judgements." in page

@@ -102,7 +102,7 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
     ]
     part = inputs[inputs["name"] == "seed"].assign(unchanged="split, write")
     said = terminal_text(compared(MEASURES, inputs=part))
-    assert "  param     seed  7 -> (absent) (for sample; unchanged for split, write)\n" in said
+    assert "  param     seed  7 -> (absent) (for sample; not rebuilt: split, write)\n" in said
     changed = terminal_text(compared(MEASURES.iloc[:0], costs=costs.iloc[:0])).splitlines()
     assert "stages that changed: doclens" in changed
     assert any("no table of scores or predictions by record, of those in both, differs" in line for line in changed)

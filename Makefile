@@ -26,7 +26,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export SOURCES
 
 # uv installs in a third of pip's time; if it cannot be installed or fails, pip is used. uv does not read pip's settings,
-# so pip's folder of wheels is passed on. Both compile the packages, which the first run would do otherwise.
+# so pip's folder of wheels is passed on; with its own retries, pip would ask an index that is not reached for an hour,
+# once for each package. Both compile the packages, which the first run would do otherwise.
 # TORCH_INDEX adds an index of torch builds, whose CPU builds (version 2.x.y+cpu) rank above the plain ones and need no
 # CUDA packages.
 TORCH_INDEX ?=
@@ -43,7 +44,7 @@ define install
 		&& $(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode \
 			--index-strategy unsafe-best-match $(_index) -c constraints.txt -e "$(1)" \
 		|| { echo "uv failed, for the reason above; pip is tried" >&2; $(BIN)/python -m pip install --quiet \
-			--disable-pip-version-check --compile $(_index) -c constraints.txt -e "$(1)"; } \
+			--disable-pip-version-check --retries 1 --compile $(_index) -c constraints.txt -e "$(1)"; } \
 		|| { echo "nothing is installed, for the reasons above; check the network$(if $(TORCH_INDEX), and $(TORCH_INDEX)), and run make again" >&2; exit 1; }
 endef
 

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
+from schemas.params import Params
+from schemas.params.llm import RoleName
 from tasks.measures import described
 from tasks.measures.report import report
 from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts
@@ -93,7 +95,7 @@ def tiles(records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame) -> li
         (len(records), "simulated patient records"),
         (len(notes), "notes kept"),
         (int((notes["attempt"] > 0).sum()), "of them rewritten after a check"),
-        (int((~notes["consistent"]).sum()), "kept that did not pass the check"),
+        (int((~notes["consistent"]).sum()), "kept that were flagged, or whose check failed"),
         (len(spans), "symptom spans"),
     ]
     return [{"value": f"{count:,}", "label": label} for count, label in counted]
@@ -125,15 +127,22 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
         outcome = row["item"].rpartition(" on ")[2] if row["metric"] == "effect" else ""
         unit = next((f" {word}" for word in _UNITS if outcome.startswith(word)), "")
         n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
+        unscored = f"{row['unscored']:,} unscored" if row["unscored"] else ""
         found.append(
             {
                 "value": write(row["value"]) + unit,
                 "label": wanted["label"].format(item=words(row["item"])),
-                "interval": ", ".join(filter(None, (interval, n))),
+                "interval": ", ".join(filter(None, (interval, n, unscored))),
                 "target": f"table-{wanted['table']}",
             }
         )
     return found
+
+
+def by_rules(params: Params) -> list[str]:
+    """The roles that the simulator plays, and the judge of claims where its rules judge them in place of another."""
+    ruled = params.doclens.evaluator == "simulator" and not params.roles["judge"].is_simulator
+    return [*params.by_rules, *(["judge of claims"] if ruled else [])]
 
 
 def key_rows() -> list[dict[str, Any]]:
@@ -164,12 +173,12 @@ def render_page(
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    roles = f"{'All roles' if len(simulator_roles) == 4 else 'Of the roles, these'} ({', '.join(simulator_roles)})"
+    whole = "All roles" if {*simulator_roles} == {*get_args(RoleName)} else "Of the roles, these"
     head = Section(
         "overview",
         "Simulated clinical notes with known truth",
         [paragraph("run")],
-        [paragraph("run_by_rules", roles=roles)] if simulator_roles else [],
+        [paragraph("run_by_rules", roles=f"{whole} ({', '.join(simulator_roles)})")] if simulator_roles else [],
         parts=[Section("key-figures", "Key figures", tiles=key_figures), Section("run", "This run", tiles=tiles)],
     )
     data = {"symptoms": symptoms, "kinds": sorted({note["kind"] for note in notes})}

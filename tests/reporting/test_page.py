@@ -132,8 +132,9 @@ def test_rules_that_judge_claims_in_place_of_the_judge_are_named() -> None:
 
 def test_metrics_mean_what_the_params_and_the_table_make_them() -> None:
     assert meanings("note_qa")["score_std_over_takes"] == "standard deviation of the mean score over the judge's takes"
-    assert "readers" in meanings("span_review")["right"] and "readers" not in meanings("planted_errors")["right"]
+    assert "each reader" in meanings("span_review")["right"] and "reader" not in meanings("planted_errors")["right"]
     assert captions()["span_statistics"]["caption"].endswith("could not be extracted counts as a note without spans.")
+    assert "of notes of which both versions were read" in captions()["span_review"]["caption"]
 
 
 def test_a_visit_whose_note_did_not_pass_the_check_is_marked() -> None:

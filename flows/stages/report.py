@@ -79,6 +79,7 @@ async def run_report(stage: Stage) -> None:
         untrusted=untrusted_metrics(tables.get("history_summaries", _NONE)),
         variables=_by_type(definition),
         record_count=len(frames["records"]),
+        source=stage.params.write.source,
         tiles=tiles(frames["records"], frames["notes"], frames["spans"]),
         key_figures=key_figures(tables),
         tables=grouped(tables, {path.stem: str(path) for path in found}),

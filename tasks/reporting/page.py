@@ -92,7 +92,7 @@ def grouped(tables: Mapping[str, pd.DataFrame], files: Mapping[str, str]) -> lis
 def tiles(records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame) -> list[dict[str, str]]:
     """Counts of the run."""
     counted = [
-        (len(records), "simulated patient records"),
+        (len(records), "patient records"),
         (len(notes), "notes kept"),
         (int((notes["attempt"] > 0).sum()), "of them rewritten after a check"),
         (int((~notes["consistent"]).sum()), "kept that were flagged, or whose check failed"),
@@ -162,6 +162,7 @@ def render_page(
     simulator_roles: Sequence[str],
     fingerprints: Sequence[str],
     params: Mapping[str, Any],
+    source: str = "model",
     histories: Sequence[Mapping[str, Any]] = (),
     untrusted: Sequence[str] = (),
 ) -> str:
@@ -169,15 +170,15 @@ def render_page(
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
     ``histories``: patients over time (`tasks.reporting.notes_view`). ``untrusted``: metrics that do not follow truth.
-    ``fingerprints``: JSON texts of the files of the roles.
+    ``fingerprints``: JSON texts of the files of the roles. ``source``: of the notes, ``write.source``.
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
     whole = "All roles" if {*simulator_roles} == {*get_args(RoleName)} else "Of the roles, these"
     head = Section(
         "overview",
-        "Simulated clinical notes with known truth",
-        [paragraph("run")],
+        "Simulated clinical notes with known truth" if source == "model" else "Clinical notes from files",
+        [paragraph(f"run_{source}")],
         [paragraph("run_by_rules", roles=f"{whole} ({', '.join(simulator_roles)})")] if simulator_roles else [],
         parts=[Section("key-figures", "Key figures", tiles=key_figures), Section("run", "This run", tiles=tiles)],
     )

@@ -116,6 +116,14 @@ def test_a_note_that_was_not_checked_is_not_said_to_have_failed_the_check() -> N
     assert FLAGGED == "flagged by the consistency check, or the check failed"
 
 
+def test_notes_that_were_read_are_not_said_to_be_written_of_sampled_records() -> None:
+    written, read = page_of([shown_note()]), page_of([shown_note()], source="published")
+    assert "A writer turns each record" in written and "Simulated clinical notes" in written
+    assert "were read from files" in read and not re.search("A writer turns|Simulated clinical|annotator's spans", read)
+    assert captions()["filtering"]["caption"].endswith("are kept without a check, and counted as unscored.")
+    assert "annotator" not in captions()["span_statistics"]["caption"]
+
+
 def test_rules_that_judge_claims_in_place_of_the_judge_are_named() -> None:
     params = load_params(ROOT / "params.yaml")
     judge = params.roles["judge"].model_copy(update={"base_url": "http://127.0.0.1:1/v1"})

@@ -54,6 +54,9 @@ def print_ledger(params: Params) -> None:
         with open_existing(where) as connection:
             spent = ledgers(connection).get(cap.ledger, spent)
     lost = f", as much as allowed for {spent.unknown} of {spent.calls} calls, whose outcome is not known"
-    said = f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent"
+    paid = [role.model for role in params.roles.values() if not role.is_simulator]
+    without = ", ".join(sorted({*paid} - {*params.prices}))
+    free = f" ({without}: no price)" if without else ""
+    said = f"ledger {cap.ledger}: {spent.dollars:.2f} dollars{free} and {spent.tokens} tokens spent"
     said += f"{lost if spent.unknown else ''}; "
     print(fitted(f"{said}cap: {caps_text(cap) or 'none'}"))

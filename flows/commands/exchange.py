@@ -82,8 +82,8 @@ def read(
     both = extracted.keys() & kept.keys()
     print(
         f"{number_of(len(returned), 'note')}: of {number_of(len(extracted), 'extracted span')} {len(both)} kept and "
-        f"{len(extracted) - len(both)} removed or moved; new: {len(kept) - len(both)}; "
-        f"with another assertion: {sum(extracted[span] != kept[span] for span in both)}; written to {out}"
+        f"{len(extracted) - len(both)} removed, moved or relabelled; new: {len(kept) - len(both)}; "
+        f"with a changed assertion: {sum(extracted[span] != kept[span] for span in both)}; written to {out}"
     )
     if unread:
         print("not read: " + ", ".join(f"{name} ({count})" for name, count in sorted(Counter(unread).items())))

@@ -159,7 +159,7 @@ def print_figures(params: Params, folder: Path) -> None:
     """Print the key figures of a folder of tables, and in which roles rules wrote and judged."""
     import pandas as pd
 
-    from tasks.reporting.page import key_figures
+    from tasks.reporting.page import by_rules, key_figures
 
     tables = {file.stem: pd.read_csv(file) for file in sorted(folder.glob("*.csv"))}
     figures = key_figures(tables)
@@ -167,8 +167,8 @@ def print_figures(params: Params, folder: Path) -> None:
     for figure in figures:
         said = f"  {figure['value']:>{size}}  {figure['label']}; {figure['interval']}"
         print(fitted(said, indent=size + 4))
-    if params.by_rules:
-        print(f"{', '.join(params.by_rules)}: the simulator's rules, no language model")
+    if named := by_rules(params):
+        print(f"{', '.join(named)}: the simulator's rules, no language model")
 
 
 def record_all_sources(params: Params) -> list[str]:

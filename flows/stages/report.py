@@ -20,6 +20,7 @@ from tasks.reporting.display import paragraph
 from tasks.reporting.headlines import headlines, mean_f1, reliability_curves, shares
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (
+    by_rules,
     grouped,
     in_order,
     key_figures,
@@ -78,11 +79,12 @@ async def run_report(stage: Stage) -> None:
         untrusted=untrusted_metrics(tables.get("history_summaries", _NONE)),
         variables=_by_type(definition),
         record_count=len(frames["records"]),
+        source=stage.params.write.source,
         tiles=tiles(frames["records"], frames["notes"], frames["spans"]),
         key_figures=key_figures(tables),
         tables=grouped(tables, {path.stem: str(path) for path in found}),
         not_shown=not_shown,
-        simulator_roles=stage.params.by_rules,
+        simulator_roles=by_rules(stage.params),
         fingerprints=[stage.dep(role).read_text(encoding="utf-8") for role in sorted(stage.files.roles)],
         params=stage.params.model_dump(mode="json"),
     )

@@ -23,7 +23,7 @@ from schemas.params.records import Export
 from schemas.tables.columns import SECTIONS
 from schemas.tables.records import MATCH_KINDS
 from tasks.dataset.fields import SPAN_FIELDS, VISIT_HEAD, VISIT_NOTE, columns_of, dataset_table, split_path, visits_path
-from tasks.dataset.simsum import simsum_csv, span_json
+from tasks.dataset.simsum import LABEL, simsum_csv, span_json
 from tasks.domains.rules import rules_of, variables_of
 
 CHECKSUMS = "SHA256SUMS"
@@ -79,6 +79,7 @@ def dataset_card(export: Export, origin: Origin, visits: Mapping[str, pd.DataFra
         export=export,
         origin=origin,
         total=total,
+        read=LABEL in origin.written_by,
         by_rules="all" if all(ruled) else "part" if any(ruled) else "",
         subject=rules.subject,
         citation=citation(export),

@@ -105,8 +105,8 @@ def corrected_rows(
     are not corrected. A corrected value outside 0 and the ceiling is not cut: ``_corrected_possible`` is then 0, as it
     is where no matched case exists; 1 does not show that the rates hold for the scored texts. Rows of items "..., rates
     off by 0.05" have the interval if sensitivity and specificity on the scored texts differ by up to 0.05 from those on
-    the cases. The cases are the simulated writer's texts; ``other_writer``, if the scored texts are another's, is named
-    in the provenance.
+    the cases. The cases are made by rules, some by the simulated writer; ``other_writer``, if the scored
+    texts are another's, is named in the provenance.
     """
     rows: list[Row] = []
     for (system, condition, item, metric), group in scores.groupby(
@@ -124,7 +124,7 @@ def corrected_rows(
         found, most = correct(), float(np.mean(group["ceiling"].to_numpy()))
         marked = {**keys, "provenance": provenance}
         if other_writer is not None and len(cases):
-            marked["provenance"] = f"{provenance}; rates from the simulator's texts, scores of texts of {other_writer}"
+            marked["provenance"] = f"{provenance}; rates from cases made by rules, scores of texts of {other_writer}"
         rows.append(metric_row(f"{metric}_corrected", *found, n=n, **marked))
         rows.append(metric_row(f"{metric}_corrected_possible", float(0 <= found[0] <= most), n=len(cases), **marked))
         for shift in SHIFTS if len(cases) else ():

@@ -15,8 +15,8 @@ from schemas.tables.verdicts import by_number
 from tasks.measures.doclens.published import RULES_JUDGE
 from tasks.reporting.display import words
 
-FLAGGED = "did not pass the consistency check"
-"""Mark of a note that was kept although it was flagged, or could not be checked."""
+FLAGGED = "flagged by the consistency check, or the check failed"
+"""Mark of a note that was kept nevertheless."""
 
 
 def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
+from schemas.params import Params
+from schemas.params.llm import RoleName
 from tasks.measures import described
 from tasks.measures.report import report
 from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts
@@ -90,10 +92,10 @@ def grouped(tables: Mapping[str, pd.DataFrame], files: Mapping[str, str]) -> lis
 def tiles(records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame) -> list[dict[str, str]]:
     """Counts of the run."""
     counted = [
-        (len(records), "simulated patient records"),
+        (len(records), "patient records"),
         (len(notes), "notes kept"),
         (int((notes["attempt"] > 0).sum()), "of them rewritten after a check"),
-        (int((~notes["consistent"]).sum()), "kept that did not pass the check"),
+        (int((~notes["consistent"]).sum()), "kept that were flagged, or whose check failed"),
         (len(spans), "symptom spans"),
     ]
     return [{"value": f"{count:,}", "label": label} for count, label in counted]
@@ -125,15 +127,22 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
         outcome = row["item"].rpartition(" on ")[2] if row["metric"] == "effect" else ""
         unit = next((f" {word}" for word in _UNITS if outcome.startswith(word)), "")
         n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
+        unscored = f"{row['unscored']:,} unscored" if row["unscored"] else ""
         found.append(
             {
                 "value": write(row["value"]) + unit,
                 "label": wanted["label"].format(item=words(row["item"])),
-                "interval": ", ".join(filter(None, (interval, n))),
+                "interval": ", ".join(filter(None, (interval, n, unscored))),
                 "target": f"table-{wanted['table']}",
             }
         )
     return found
+
+
+def by_rules(params: Params) -> list[str]:
+    """The roles that the simulator plays, and the judge of claims where its rules judge them in place of another."""
+    ruled = params.doclens.evaluator == "simulator" and not params.roles["judge"].is_simulator
+    return [*params.by_rules, *(["judge of claims"] if ruled else [])]
 
 
 def key_rows() -> list[dict[str, Any]]:
@@ -153,6 +162,7 @@ def render_page(
     simulator_roles: Sequence[str],
     fingerprints: Sequence[str],
     params: Mapping[str, Any],
+    source: str = "model",
     histories: Sequence[Mapping[str, Any]] = (),
     untrusted: Sequence[str] = (),
 ) -> str:
@@ -160,16 +170,16 @@ def render_page(
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
     ``histories``: patients over time (`tasks.reporting.notes_view`). ``untrusted``: metrics that do not follow truth.
-    ``fingerprints``: JSON texts of the files of the roles.
+    ``fingerprints``: JSON texts of the files of the roles. ``source``: of the notes, ``write.source``.
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    roles = f"{'All roles' if len(simulator_roles) == 4 else 'Of the roles, these'} ({', '.join(simulator_roles)})"
+    whole = "All roles" if {*simulator_roles} == {*get_args(RoleName)} else "Of the roles, these"
     head = Section(
         "overview",
-        "Simulated clinical notes with known truth",
-        [paragraph("run")],
-        [paragraph("run_by_rules", roles=roles)] if simulator_roles else [],
+        "Simulated clinical notes with known truth" if source == "model" else "Clinical notes from files",
+        [paragraph(f"run_{source}")],
+        [paragraph("run_by_rules", roles=f"{whole} ({', '.join(simulator_roles)})")] if simulator_roles else [],
         parts=[Section("key-figures", "Key figures", tiles=key_figures), Section("run", "This run", tiles=tiles)],
     )
     data = {"symptoms": symptoms, "kinds": sorted({note["kind"] for note in notes})}

@@ -179,9 +179,9 @@ def of_one_metric(cells: Sequence[Cell | None]) -> list[Cell | None]:
 
 
 def cell(row: Mapping[str, Any], write: Callable[[float], str] = number) -> Cell:
-    """A row of METRICS as it is shown; what is computed from a network, not from rows, has no n."""
+    """A row of METRICS as it is shown; what is not computed from rows, as of a network, has no n."""
     value, low, high = row["value"], row["low"], row["high"]
-    is_exact = value == value and not row["n"] and not row["unscored"]
+    of_none = value == value and not row["n"] and not row["unscored"]
     has_interval = not (math.isnan(low) or math.isnan(high))
     on_bar = has_interval and 0 <= low <= high <= 1
     return _sorted(
@@ -189,11 +189,11 @@ def cell(row: Mapping[str, Any], write: Callable[[float], str] = number) -> Cell
         write(value),
         interval=f"{write(low)} to {write(high)}" if has_interval else "",
         bar=(100 * low, max(100 * (high - low), 1)) if on_bar else None,
-        n=None if is_exact else int(row["n"]),
+        n=None if of_none else int(row["n"]),
         unscored=int(row["unscored"]),
         partial=int(row.get("partial", 0)),
         kind="value",
-        small=(*row.get("small", ()), *(["exact"] if is_exact else [])),
+        small=(*row.get("small", ()), *(["not from records"] if of_none else [])),
     )
 
 

@@ -50,7 +50,7 @@ def test_untouched_spans_round_trip(form: str, capsys: pytest.CaptureFixture[str
     back = pd.read_csv("back.csv")
     found = back[back["symptom"].notna()][["start", "end", "assertion"]].to_numpy().tolist()
     assert found == [[12, 21, "present"], [50, 58, "absent"]]
-    said = "of 2 extracted spans 2 kept and 0 removed or moved; new: 0; with another assertion: 0"
+    said = "of 2 extracted spans 2 kept and 0 removed, moved or relabelled; new: 0; with a changed assertion: 0"
     assert said in capsys.readouterr().out
 
 
@@ -61,7 +61,14 @@ def test_corrected_spans_in_parquet_keep_what_they_assert(capsys: pytest.Capture
     read(Path("out"), "brat", Path("back.parquet"))
     said = read_table(Path("back.parquet"), CORRECTED_SPANS).dropna(subset=["symptom"])["assertion"]
     assert said.iloc[0] == "past" and said.isna().tolist() == [False, True]
-    assert "with another assertion: 2" in capsys.readouterr().out
+    assert "with a changed assertion: 2" in capsys.readouterr().out
+
+
+def test_a_span_with_another_label_is_said_to_be_relabelled(capsys: pytest.CaptureFixture[str]) -> None:
+    write("brat", Path("out"), "normal")
+    (file := Path("out/0-normal.ann")).write_text(file.read_text().replace("T1\tcough", "T1\tfever"))
+    read(Path("out"), "brat", Path("back.csv"))
+    assert "2 extracted spans 1 kept and 1 removed, moved or relabelled; new: 1" in capsys.readouterr().out
 
 
 def annotate(tasks: Path, correct: object) -> None:
@@ -79,7 +86,7 @@ def test_a_removed_span_is_missing_and_a_note_without_spans_is_kept(capsys: pyte
     back = pd.read_csv("back.csv")
     assert back["symptom"].fillna("none").tolist() == ["cough", "none"]
     assert back[["start", "end"]].to_numpy().tolist() == [[12, 21], [0, 0]] and back["text"].isna().tolist()[1]
-    assert "of 2 extracted spans 1 kept and 1 removed or moved" in capsys.readouterr().out
+    assert "of 2 extracted spans 1 kept and 1 removed, moved or relabelled; new: 0" in capsys.readouterr().out
 
 
 def test_a_note_of_another_run_is_refused_and_nothing_written() -> None:
@@ -110,7 +117,7 @@ def test_a_dataset_is_exchanged_without_a_run(
     spans = held["note_spans" if version == "normal" else "compact_note_spans"].explode().dropna()
     expected = sorted((span["symptom"], span["start"], span["end"]) for span in spans)
     assert expected and sorted(back[["symptom", "start", "end"]].itertuples(index=False, name=None)) == expected
-    assert "0 removed or moved; new: 0; with another assertion: 0" in capsys.readouterr().out
+    assert "0 removed, moved or relabelled; new: 0; with a changed assertion: 0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

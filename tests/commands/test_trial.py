@@ -125,6 +125,14 @@ def test_tokens_of_calls_whose_outcome_is_not_known_are_said_to_be_a_limit(
     assert "50517 tokens spent, as much as allowed for 38 of 209 calls, whose outcome is not known; cap" in said
 
 
+def test_spending_on_models_without_a_price_is_not_said_to_be_nothing(
+    params: Params, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = params.roles["judge"].model_copy(update={"base_url": "http://127.0.0.1:1/v1", "model": "own"})
+    estimate.print_ledger(params.model_copy(update={"roles": {"judge": judge}, "prices": {}}))
+    assert "0.00 dollars (own: no price) and 0 tokens spent" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_dear_trial_is_confirmed_before_anything_is_paid(params: Params, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(trial, "require_confirmation", lambda few, *_, **__: asked.append(few.sample.records))

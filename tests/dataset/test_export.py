@@ -1,5 +1,6 @@
 """The exported dataset: its files are consistent, described and carry their provenance."""
 
+import re
 import subprocess
 from functools import cache
 from io import BytesIO
@@ -17,7 +18,7 @@ from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
 from tasks.dataset.export import CHECKSUMS, NOBODY, SPLITS, OverTime, dataset_files
 from tasks.dataset.fields import columns_of, read_dataset
-from tasks.dataset.simsum import read_simsum
+from tasks.dataset.simsum import LABEL, read_simsum
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
 from tests.support.repository import write_files
@@ -99,6 +100,13 @@ def test_the_card_has_front_matter_and_says_that_rules_wrote_the_notes():
 def test_a_dataset_of_a_model_does_not_claim_rules_and_one_of_both_claims_a_part():
     card = exported(KEPT.assign(provenance="gpt-4o"), by="gpt-4o")["README.md"].decode()
     assert "made by rules" not in card and "gpt-4o" in card
+    assert "a kept note may be flagged" in card
+
+
+def test_the_card_does_not_say_that_notes_that_were_read_are_of_nobody() -> None:
+    card = exported(KEPT.assign(provenance=LABEL), by=LABEL)["README.md"].decode()
+    assert "were read from files" in card and "columns" in card
+    assert not re.search("simulated patient records|No text is of|are sampled|are simulated|name the model", card)
     mixed = exported(KEPT, by="gpt-4o")["README.md"].decode()
     assert "**Some of the texts or spans of this dataset were made by rules" in mixed
 

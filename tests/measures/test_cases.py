@@ -232,7 +232,7 @@ def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_write
     assert list(rows.index) == ["all", *(f"all, rates off by {shift:g}" for shift in SHIFTS)]
     assert rows["low"].is_monotonic_decreasing and rows["high"].is_monotonic_increasing
     assert rows["value"].nunique() == 1
-    assert set(rows["provenance"]) == {"p; rates from the simulator's texts, scores of texts of writer: m"}
+    assert set(rows["provenance"]) == {"p; rates from cases made by rules, scores of texts of writer: m"}
     assert cases.set_index("metric").loc["claim_recall", "provenance"] == "p"
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from flows.repository.params import load_params
 from flows.stages.report import tables_in
 from tasks.reporting.display import script_json
 from tasks.reporting.notes_view import FLAGGED
-from tasks.reporting.page import captions, grouped, key_figures, metric_section
+from tasks.reporting.page import by_rules, captions, grouped, key_figures, meanings, metric_section, tiles
 from tasks.reporting.show import Wording, show
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table, page_of, shown_note
@@ -101,6 +102,49 @@ def test_the_key_figure_of_the_effect_names_treatment_outcome_and_unit() -> None
         ("−0.250 days", "exact effect of antibiotics on days at home"),
         ("−0.250", "exact effect of statin on stroke"),
     ]
+
+
+def test_a_key_figure_says_how_many_of_its_records_are_unscored() -> None:
+    row = {"system": "annotator", "condition": "check", "metric": "flagged_first", "n": 56}
+    found = [key_figures({"filtering": metric_table(row | {"unscored": count})})[0]["interval"] for count in (0, 4)]
+    assert found == [f"95% interval 40.0% to 60.0%, n\u00a0=\u00a056{more}" for more in ("", ", 4 unscored")]
+
+
+def test_a_note_that_was_not_checked_is_not_said_to_have_failed_the_check() -> None:
+    notes = pd.DataFrame({"attempt": [0, 1], "consistent": [False, True]})
+    assert {"value": "1", "label": "kept that were flagged, or whose check failed"} in tiles(notes, notes, notes)
+    assert FLAGGED == "flagged by the consistency check, or the check failed"
+
+
+def test_notes_that_were_read_are_not_said_to_be_written_of_sampled_records() -> None:
+    written, read = page_of([shown_note()]), page_of([shown_note()], source="published")
+    assert "A writer turns each record" in written and "Simulated clinical notes" in written
+    assert "were read from files" in read and not re.search("A writer turns|Simulated clinical|annotator's spans", read)
+    assert captions()["filtering"]["caption"].endswith("are kept without a check, and counted as unscored.")
+    assert "annotator" not in captions()["span_statistics"]["caption"]
+
+
+def test_rules_that_judge_claims_in_place_of_the_judge_are_named() -> None:
+    params = load_params(ROOT / "params.yaml")
+    judge = params.roles["judge"].model_copy(update={"base_url": "http://127.0.0.1:1/v1"})
+    ruled = params.doclens.model_copy(update={"evaluator": "simulator"})
+    paid = params.model_copy(update={"roles": {**params.roles, "judge": judge}})
+    assert by_rules(paid) == ["writer", "annotator", "answerer"] and "judge of claims" not in by_rules(
+        params.model_copy(update={"doclens": ruled})
+    )
+    assert by_rules(paid.model_copy(update={"doclens": ruled})) == [*by_rules(paid), "judge of claims"]
+    assert "All roles" in page_of([], simulator_roles=by_rules(params))
+    named = by_rules(paid.model_copy(update={"doclens": ruled}))
+    assert "Of the roles, these (writer, annotator, answerer, judge of claims)" in page_of([], simulator_roles=named)
+
+
+def test_metrics_mean_what_the_params_and_the_table_make_them() -> None:
+    assert meanings("note_qa")["score_std_over_takes"] == "standard deviation of the mean score over the judge's takes"
+    assert "each reader" in meanings("span_review")["right"] and "reader" not in meanings("planted_errors")["right"]
+    assert captions()["span_statistics"]["caption"].endswith("could not be extracted counts as a note without spans.")
+    assert "the simulated writer wrote, changed or left out in texts of its own" in captions()["calibration"]["caption"]
+    assert "labels are all alike" in meanings("human_labels")["corrected_share"]
+    assert "of notes of which both versions were read" in captions()["span_review"]["caption"]
 
 
 def test_a_visit_whose_note_did_not_pass_the_check_is_marked() -> None:

@@ -44,11 +44,11 @@ def test_a_cell_holds_value_interval_n_and_unscored_and_sorts_by_its_stored_valu
     assert all_rows(shown, "t").small == "up to 3 unscored in a row" and all_rows(shown, "t", small="s").small == "s"
 
 
-def test_an_exact_figure_is_of_no_sample_and_one_that_lacks_all_has_its_n() -> None:
+def test_a_figure_of_no_records_is_not_said_to_be_exact_and_one_that_lacks_all_has_its_n() -> None:
     exact = metric_table({"metric": "effect", "n": 0, "unscored": 0, "low": NAN, "high": NAN})
     lost = metric_table({"metric": "effect", "n": 0, "unscored": 4, "value": NAN, "low": NAN, "high": NAN})
     lines = [cell.line() for table in (exact, lost) if (cell := show(table).tables[0].rows[0][1])]
-    assert lines == ["0.500, exact", "– n 0/4"]
+    assert lines == ["0.500, not from records", "– n 0/4"]
 
 
 def test_bars_and_intervals() -> None:

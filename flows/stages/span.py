@@ -1,5 +1,8 @@
 """Stage `span`: marks the symptom spans in both versions of the notes."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from flows.runtime.chunks import Frames
@@ -12,7 +15,7 @@ from tasks.notes.consistency import spans_rows
 from tasks.notes.prompting import symptom_values
 from tasks.spans.annotation import annotate_spans
 from tasks.spans.assertion import add_record_values, assertion_statistics, state_assertions
-from tasks.spans.statistics import all_statistics
+from tasks.spans.statistics import ASSERTION_STEP, all_statistics
 
 
 async def run(stage: Stage) -> None:
@@ -36,21 +39,32 @@ async def run(stage: Stage) -> None:
     spans = add_record_values(done["spans"], frames["records"], rules.symptoms)
     stage.save("spans", spans)
     stage.save_unscored("unscored_span", done["unscored"], of=len(spans) + len(done["unscored"]))
-    metrics = all_statistics(
-        spans,
-        frames["records"],
-        {"normal": frames["notes"], "compact": frames["compact_notes"]},
-        list(rules.symptoms),
-        done["unscored"],
-        seed=stage.params.seed,
-        provenance=label,
-    )
-    attempts = stage.load("attempts")
-    regenerated = spans_rows(attempts, spans, seed=stage.params.seed, provenance=label)
+    versions = {"normal": frames["notes"], "compact": frames["compact_notes"]}
+    lost = _lost_notes(done["unscored"], versions)
+    of_normal = lost.loc[lost["step"] == "normal", "record"]
+    for version, notes in versions.items():
+        versions[version] = notes[~notes["record"].isin(lost.loc[lost["step"] == version, "record"])]
+    about: dict[str, Any] = {"seed": stage.params.seed, "provenance": label}
+    metrics = all_statistics(spans, frames["records"], versions, list(rules.symptoms), lost, **about)
+    regenerated = spans_rows(stage.load("attempts"), spans, {*of_normal}, **about)
     tables = [metrics, regenerated]
     if not published:
         tables.append(assertion_statistics(spans, rules.absent_value, seed=stage.params.seed, provenance=label))
     stage.save_metrics("span_statistics", pd.concat(tables, ignore_index=True))
+
+
+def _lost_notes(unscored: pd.DataFrame, versions: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Record and version (step) of each note whose spans are not all known: they would count as too few.
+
+    The spans of a compact note are found by those of its note, and are not all known where these are not.
+    """
+    failed = unscored[unscored["step"] != ASSERTION_STEP]
+    of = {"normal": failed[failed["step"].isin(("extract", "normal"))], "compact": failed}
+    parts = [
+        notes.loc[notes["record"].astype("str").isin(of[version]["record"]), ["record"]].assign(step=version)
+        for version, notes in versions.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 async def span_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -8,7 +8,7 @@ Regeneration is a selection: notes are rewritten until they pass, so kept notes 
 notes. Metric rows quantify the difference between the two populations.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -144,22 +144,26 @@ def filtering_metrics(attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed:
     return metric_table(rows, stage="filter", system=annotator, seed=seed, provenance=annotator)
 
 
-def spans_rows(attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+def spans_rows(
+    attempts: pd.DataFrame, spans: pd.DataFrame, lost: Collection[int], *, seed: int, provenance: str
+) -> pd.DataFrame:
     """Spans per normal note of kept first notes and of regenerated notes, and the difference of the means.
 
     Notes that were replaced are not compared, because spans are extracted from kept notes only; nor are notes that were
-    kept although flagged.
+    kept although flagged. ``lost``: records of notes whose spans are not all known, which are unscored.
     """
     last = _last(attempts)
     last = last[~_flagged(last)]
     counted = spans[spans["version"] == "normal"].groupby("record").size()
     counts = counted.reindex(last["record"], fill_value=0).to_numpy(dtype=float)
-    new = last["attempt"].to_numpy() > 0
-    rows = [
-        mean_row("spans_per_note", counts[~new], bounds=None, seed=seed, condition="kept_first"),
-        mean_row("spans_per_note", counts[new], bounds=None, seed=seed, condition="kept_regenerated"),
-        _difference_row("kept_regenerated - kept_first", "spans_per_note", counts[new], counts[~new], seed),
-    ]
+    new, known = last["attempt"].to_numpy() > 0, ~last["record"].isin(lost).to_numpy()
+    difference = _difference_row(
+        "kept_regenerated - kept_first", "spans_per_note", counts[new & known], counts[~new & known], seed
+    )
+    rows = [difference | {"unscored": int((~known).sum())}]
+    for name, of in (("kept_regenerated", new), ("kept_first", ~new)):
+        about: Row = {"condition": name, "unscored": int((of & ~known).sum()), "seed": seed}
+        rows.insert(0, mean_row("spans_per_note", counts[of & known], bounds=None, **about))
     return metric_table(rows, stage="span", system="filter", item="all", seed=seed, provenance=provenance)
 
 

@@ -102,14 +102,22 @@ def test_a_note_kept_although_flagged_is_no_first_note_that_was_kept():
     lengths = [rows.loc[("all", group, "words_per_note"), "n"] for group in ("first", "flagged", "regenerated")]
     assert lengths == [3, 1, 0]
     spans = pd.DataFrame({"record": [0, 0, 1], "version": "normal"})
-    rows = spans_rows(attempts, spans, seed=7, provenance="scripted").set_index("condition")
+    rows = spans_rows(attempts, spans, (), seed=7, provenance="scripted").set_index("condition")
     assert (rows.loc["kept_first", "value"], rows.loc["kept_first", "n"]) == (2 / 3, 3)
 
 
 def test_spans_of_regenerated_notes_are_compared_with_those_of_first_notes():
     attempts, _, _, _, _ = run(flags("for 1 days"))
     spans = pd.DataFrame({"record": [0, 0, 1, 1, 1, 1], "version": "normal"})
-    rows = spans_rows(attempts, spans, seed=7, provenance="scripted").set_index("condition")
+    rows = spans_rows(attempts, spans, (), seed=7, provenance="scripted").set_index("condition")
     assert rows.loc["kept_first", "value"] == 2 / 3 and rows.loc["kept_regenerated", "value"] == 4
     difference = rows.loc["kept_regenerated - kept_first"]
     assert difference["value"] == 4 - 2 / 3 and pd.isna(difference["low"]), "one regenerated note has no interval"
+
+
+def test_a_note_whose_spans_are_not_all_known_is_unscored_and_not_a_note_without_spans():
+    attempts, _, _, _, _ = run(flags("for 1 days"))
+    spans = pd.DataFrame({"record": [0, 0, 1, 1, 1, 1], "version": "normal"})
+    rows = spans_rows(attempts, spans, {2}, seed=7, provenance="scripted").set_index("condition")
+    found = rows.loc[["kept_first", "kept_regenerated", "kept_regenerated - kept_first"], ["value", "n", "unscored"]]
+    assert found.to_numpy().tolist() == [[1, 2, 1], [4, 1, 0], [3, 3, 1]]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from flows.repository.pipeline import stage_function
+from flows.stages.span import span_chunk
 from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.records import Published
@@ -49,6 +50,30 @@ def published_files(folder: Path) -> Published:
     with pytest.raises(SourceError) as error:
         require_pinned(given)
     return given.model_copy(update={"sha256": str(error.value).split("digest is ")[1][:64]})
+
+
+def test_notes_whose_spans_failed_are_unscored_and_not_notes_without_spans(
+    written: MemoryStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of one record extraction fails, of another a phrase is not found in the compact note."""
+    first, second, *_ = written.tables["compact_notes"]["record"].tolist()
+
+    async def some_fail(*given: Any) -> dict[str, pd.DataFrame]:
+        done = await span_chunk(*given)
+        failed = [unscored_row(first, "extract", "no reply", ""), unscored_row(second, "compact", "nowhere", "")]
+        kept = done["spans"][done["spans"]["record"] != first]
+        return {"spans": kept, "unscored": unscored_table(failed)}
+
+    monkeypatch.setattr("flows.stages.span.span_chunk", some_fail)
+    inputs = {name: written.tables[name] for name in ("records", "prompts", "attempts", "notes", "compact_notes")}
+    found = run(written.params, tmp_path, ("span",), **inputs).tables["span_statistics"]
+    rows = found[found["item"] == "all"].set_index(["condition", "metric"])[["n", "unscored"]]
+    notes, compact = len(written.tables["notes"]), len(written.tables["compact_notes"])
+    for metric in ("spans_per_note", "share_of_notes_without_spans"):
+        assert rows.loc[("normal", metric)].tolist() == [notes - 1, 1]
+        assert rows.loc[("compact", metric)].tolist() == [compact - 2, 2]
+    groups = rows.loc[[("kept_first", "spans_per_note"), ("kept_regenerated", "spans_per_note")]]
+    assert groups["unscored"].sum() == 1 and groups.to_numpy().sum() == notes
 
 
 def test_chunk_size_does_not_change_the_outputs(written: MemoryStage, tmp_path: Path):

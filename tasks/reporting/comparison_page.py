@@ -162,7 +162,7 @@ def terminal_text(found: Compared) -> str:
     if found.missing or len(found.values):
         of = "the metric tables" if found.missing else "metric tables of what has no scores by record"
         beyond = f"beyond the printed digits: {len(found.visible)}, of all items first, by relative difference"
-        lines.append(f"values that differ in {of}: {len(found.values)}; {beyond}; none is tested")
+        lines.append(f"values that differ in {of}: {len(found.values)}, none of them tested; {beyond}")
         lines += [_row(row) for row in found.visible.head(_UNTESTED).to_dict("records")]
         lines += _rest(found.visible, _UNTESTED)
     lines.append("")

@@ -225,7 +225,7 @@ def differences(
         changed, note, unpaired = bool(row["changed"]), row["note"], row.get("unpaired")
         spread = [one] if (one := ends(row)) else []
         if not changed and (least := row.get("detectable", math.nan)) > 0:
-            spread.append(f"found from {write(least)}")
+            spread.append(f"80% power from {write(least)}")
         beyond, p = "beyond" if changed else "", row["p"]
         tested = probability(p) if p == p else "not tested"
         kinds = f"value range {beyond}", f"range {beyond}" if note else beyond

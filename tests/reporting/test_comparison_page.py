@@ -158,8 +158,8 @@ def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> N
     assert found.ordered_values["item"].tolist() == ["all", "Plan", "all"], "though the part fell by more"
     lines = terminal_text(found).splitlines()
     summed = (
-        "values that differ in the metric tables: 3; beyond the printed digits: 2, of all items first, by relative "
-        "difference; none is tested"
+        "values that differ in the metric tables: 3, none of them tested; beyond the printed digits: 2, of all items "
+        "first, by relative difference"
     )
     reason = lines.index("warning: not tested: run `dvc push`")
     assert (
@@ -184,7 +184,10 @@ def test_values_without_scores_by_record_are_listed_below_what_is_tested() -> No
     value = MEASURES.head(1).assign(stage="history_qa", metric="score", p=NONE, low=NONE, high=NONE, changed=False)
     found = replace(compared(MEASURES), values=value)
     lines = terminal_text(found).splitlines()
-    begins = ("measures compared: 1;", "values that differ in metric tables of what has no scores by record: 1; ")
+    begins = (
+        "measures compared: 1;",
+        "values that differ in metric tables of what has no scores by record: 1, none of",
+    )
     tested, values = (next(at for at, line in enumerate(lines) if line.startswith(begin)) for begin in begins)
     listed = "  history_qa  compact notes, json, all, score: 0.800 -> 0.700 (−0.100, n 190)"
     assert tested < values < lines.index(listed)

@@ -141,7 +141,6 @@ def test_rules_that_judge_claims_in_place_of_the_judge_are_named() -> None:
 def test_metrics_mean_what_the_params_and_the_table_make_them() -> None:
     assert meanings("note_qa")["score_std_over_takes"] == "standard deviation of the mean score over the judge's takes"
     assert "each reader" in meanings("span_review")["right"] and "reader" not in meanings("planted_errors")["right"]
-    assert captions()["span_statistics"]["caption"].endswith("could not be extracted counts as a note without spans.")
     assert "the simulated writer wrote, changed or left out in texts of its own" in captions()["calibration"]["caption"]
     assert "labels are all alike" in meanings("human_labels")["corrected_share"]
     assert "of notes of which both versions were read" in captions()["span_review"]["caption"]

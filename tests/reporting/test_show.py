@@ -123,7 +123,7 @@ def test_differences_have_both_sides_an_interval_p_and_a_mark_beyond_chance() ->
     first, second = values(table)
     assert first == ["x", "0.500", "0.750", "+0.250", "<0.001 ●", "9", "2", "−0.100 to +0.300"]
     assert second[3:5] == ["−0.250", "not tested"]
-    assert [table.rows[n][3].small for n in (0, 1)] == [("+0.100 to +0.400",), ("found from 0.200",)]  # type: ignore[union-attr]
+    assert [table.rows[n][3].small for n in (0, 1)] == [("+0.100 to +0.400",), ("80% power from 0.200",)]  # type: ignore[union-attr]
 
 
 def test_a_terminal_has_a_line_for_a_row_and_breaks_places_that_do_not_fit() -> None:

@@ -88,9 +88,10 @@ def evaluation_files(
     files = dict(more or {})
     for stem, frame in evaluation.tables.items():
         files |= table_files(f"tables/{stem}", frame, table_schema(stem))
-    files[PAGE] = page(evaluation, title, model_labels(made_from), origin_rows(made_from)).encode()
+    shown = page(evaluation, title, model_labels(made_from), origin_rows(made_from))
+    files[PAGE] = shown.encode(errors="backslashreplace")  # of a file's name that is not UTF-8
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
-    files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()
+    files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
     return files
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -47,18 +48,22 @@ def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
         require_replaceable(folder, kind)  # before it is made
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with locked(folder):
             _replace(folder, files, require_replaceable(folder, kind), kind)
     except OSError as error:
         raise SourceError(f"{folder}: could not be written: {with_remedy(error)}") from error
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process writes an export into the folder."""
+def locked(folder: Path) -> Iterator[None]:
+    """Wait until no other command writes into the folder, which is there."""
     opened = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{folder}: another command writes here; waiting for it", file=sys.stderr)
+            fcntl.flock(opened, fcntl.LOCK_EX)
         yield
     finally:
         os.close(opened)
@@ -127,7 +132,7 @@ def write_new_file(file: Path, content: bytes, kind: str) -> None:
         file.write_bytes(content)
         return
     file = file.resolve()
-    with _locked(workspace()):
+    with locked(workspace()):
         # What stands there now stays known until the file is replaced.
         written, contents = _written(), [file.read_bytes()] if file.exists() else []
         written[str(file)] = [_digest_of_kind(one, kind) for one in (*contents, content)]

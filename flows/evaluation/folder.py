@@ -14,7 +14,7 @@ from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
 from flows.runtime.folders import EVALUATION_KIND, defused, write_export
 from flows.runtime.tables import check, table_bytes
-from schemas.errors import IdentityError
+from schemas.errors import IdentityError, SourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
@@ -25,6 +25,7 @@ from tasks.reporting.evaluation_page import render_evaluation
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.transport.fingerprint import read_fingerprint
 from tasks.transport.shown import public_params
+from tasks.transport.untrusted import parse_json, read_bytes
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
@@ -150,10 +151,10 @@ def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> str | None:
 def _data_and_methods(manifest: Path) -> tuple[str, str, str] | None:
     """File and hash of the data of an evaluation, and its methods; None without a manifest that can be read."""
     try:
-        found = json.loads(manifest.read_bytes())
+        found = parse_json(read_bytes(manifest).decode())
         methods = ", ".join(found["evaluation"]["metrics"])
         return str(found["evaluation"]["data"]), str(found["data_sha256"]), methods
-    except (OSError, ValueError, KeyError, TypeError):
+    except (SourceError, ValueError, KeyError, TypeError):
         return None
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.repository.workspace import workspace, write_atomically, write_text
 from schemas.errors import SourceError, with_remedy
+from tasks.transport.untrusted import parse_json, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +112,8 @@ def require_replaceable(folder: Path, kind: str) -> dict[str, list[str]]:
             "--out"
         )
     paths = {name: folder / name for name in names}
-    same = {name for name, path in paths.items() if not path.is_symlink() and _digest(path.read_bytes()) in known[name]}
+    same = {name for name, path in paths.items() if path.is_file() and not path.is_symlink()}  # no pipe is waited for
+    same = {name for name in same if _digest(paths[name].read_bytes()) in known[name]}
     if changed := [name for name in names if name not in same]:
         raise SourceError(
             f"{folder}: {_first(changed)} changed since written; move away what you changed or name another folder "
@@ -167,9 +169,9 @@ def _digest_of_kind(content: bytes, kind: str) -> str:
 def _known(folder: Path, kind: str) -> dict[str, list[str]]:
     """Digests of the files that an earlier export wrote, by name; raises SourceError for one of another kind."""
     try:
-        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        marker = parse_json(read_bytes(folder / MARKER).decode())
         found, files = marker["kind"], {str(name): list(digests) for name, digests in marker["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (SourceError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     if found != kind:
         raise SourceError(f"{folder}: is an export of kind {found}; name another folder with --out")

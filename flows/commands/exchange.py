@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -118,7 +119,8 @@ def _dataset_texts(dataset: Path, version: str) -> list[AnnotatedText]:
     column = NOTE[version]
     with of_form(str(dataset), "not an exported dataset"):
         for file in dataset.glob(split_path("*")):
-            bounded_table(file)
+            with suppress(OSError):  # damaged; the next line says so
+                bounded_table(file)
         rows = read_dataset(dataset).select(["record", column, f"{column}_spans"]).to_pylist()
         texts = [
             annotated(f"{int(row['record'])}-{version}", row[column], [*map(_labelled, row[f"{column}_spans"])])

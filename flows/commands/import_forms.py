@@ -59,8 +59,12 @@ def import_(
     The kind of form is read from each file. All files are checked, together with those imported before, and nothing is
     copied if one is refused.
     """
+    from flows.repository.workspace import workspace
+    from flows.runtime.folders import locked
+
     try:
-        imported = import_files(files, replace=replace)
+        with locked(workspace()):  # from the check of what is there until the files are
+            imported = import_files(files, replace=replace)
     except SourceError as error:
         more = f"; none of the {len(files)} files was imported" if len(files) > 1 else ""
         raise SourceError(f"{error}{more}") from error

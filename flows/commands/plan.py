@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.errors import ParamsError, SourceError, did_you_mean
-from tasks.transport.untrusted import SCALARS, of_form
+from tasks.transport.untrusted import SCALARS, of_form, parse_json, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,8 +91,8 @@ def print_remark(evaluation: Path) -> None:
     from tasks.reporting.evaluation_text import DRY_RUN
 
     try:
-        made_from = json.loads((evaluation / "manifest.json").read_bytes())
-    except (OSError, ValueError):
+        made_from = parse_json(read_bytes(evaluation / "manifest.json").decode())
+    except (SourceError, ValueError):
         return
     if isinstance(made_from, dict) and made_from.get("remark") == DRY_RUN:
         print(DRY_RUN)

@@ -57,6 +57,7 @@ def main(
         sample = params.sample if records is None else params.sample.model_copy(update={"records": records})
         print_estimates(params.model_copy(update={"sample": sample}), MAIN)
         return
+    from flows.runtime.folders import locked
     from flows.runtime.rehearsal import FEW, fewer, with_little_training
 
     short = params.visits.model_copy(update={"long_visits": []})
@@ -71,28 +72,33 @@ def main(
     earlier = "; that of an earlier run was of its tables, and is removed" if page.is_file() else ""
     if not yes:
         require_confirmation(few, MAIN, [*model_stages(MAIN)], show=print_lines)
-    probe_roles(few, [*few.roles], folder / FINGERPRINTS)
-    lines, failed = asyncio.run(_run(names, params, few, folder, all_documents=whole))
-    if not (whole and {*params.by_rules} == {*params.roles}):
-        many = "not counted: patients with many visits (visits.long_visits), for which see --estimate"
-        said = [many] if params.visits.long_visits else []
-        if lacking := [name for name in failed if name in model_stages(MAIN)]:
-            said += [f"not counted, or in part, as they failed or were not run: {', '.join(lacking)}; see --estimate"]
-        print(
-            f"\nthe whole run, {params.sample.records:,} records, estimated from the calls of the trial:\n", flush=True
-        )
-        print_lines(lines, said)
-        print_ledger(params)
-    print()
-    if whole:
-        print_figures(few, folder / "reports" / "tables")
-    if page.is_file():
-        print(f"report of the trial: {page}; to run it all: vignette repro")
-    else:
-        made = f"no report was made{earlier}; " if whole else ""
-        print(f"{made}tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
-    if failed:
-        raise VignetteError(f"failed or not run: {', '.join(failed)}; see above. Answered calls are kept")
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):  # another trial would remove its tables
+        probe_roles(few, [*few.roles], folder / FINGERPRINTS)
+        lines, failed = asyncio.run(_run(names, params, few, folder, all_documents=whole))
+        if not (whole and {*params.by_rules} == {*params.roles}):
+            many = "not counted: patients with many visits (visits.long_visits), for which see --estimate"
+            said = [many] if params.visits.long_visits else []
+            if lacking := [name for name in failed if name in model_stages(MAIN)]:
+                said += [
+                    f"not counted, or in part, as they failed or were not run: {', '.join(lacking)}; see --estimate"
+                ]
+            print(
+                f"\nthe whole run, {params.sample.records:,} records, estimated from the calls of the trial:\n",
+                flush=True,
+            )
+            print_lines(lines, said)
+            print_ledger(params)
+        print()
+        if whole:
+            print_figures(few, folder / "reports" / "tables")
+        if page.is_file():
+            print(f"report of the trial: {page}; to run it all: vignette repro")
+        else:
+            made = f"no report was made{earlier}; " if whole else ""
+            print(f"{made}tables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
+        if failed:
+            raise VignetteError(f"failed or not run: {', '.join(failed)}; see above. Answered calls are kept")
 
 
 async def _run(

@@ -14,7 +14,7 @@ from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
 from flows.runtime.folders import EVALUATION_KIND, defused, write_export
 from flows.runtime.tables import check, table_bytes
-from schemas.errors import IdentityError
+from schemas.errors import IdentityError, SourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
@@ -25,6 +25,7 @@ from tasks.reporting.evaluation_page import render_evaluation
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.transport.fingerprint import read_fingerprint
 from tasks.transport.shown import public_params
+from tasks.transport.untrusted import parse_json, read_bytes
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
@@ -88,9 +89,10 @@ def evaluation_files(
     files = dict(more or {})
     for stem, frame in evaluation.tables.items():
         files |= table_files(f"tables/{stem}", frame, table_schema(stem))
-    files[PAGE] = page(evaluation, title, model_labels(made_from), origin_rows(made_from)).encode()
+    shown = page(evaluation, title, model_labels(made_from), origin_rows(made_from))
+    files[PAGE] = shown.encode(errors="backslashreplace")  # of a file's name that is not UTF-8
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
-    files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()
+    files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
     return files
 
 
@@ -149,10 +151,10 @@ def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> str | None:
 def _data_and_methods(manifest: Path) -> tuple[str, str, str] | None:
     """File and hash of the data of an evaluation, and its methods; None without a manifest that can be read."""
     try:
-        found = json.loads(manifest.read_bytes())
+        found = parse_json(read_bytes(manifest).decode())
         methods = ", ".join(found["evaluation"]["metrics"])
         return str(found["evaluation"]["data"]), str(found["data_sha256"]), methods
-    except (OSError, ValueError, KeyError, TypeError):
+    except (SourceError, ValueError, KeyError, TypeError):
         return None
 
 

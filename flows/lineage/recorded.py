@@ -113,7 +113,8 @@ class RecordedClone:
         """Rebuild, and commit and tag the lineage."""
         self.vignette("repro", *options)
         who = ["-c", "user.name=vignette", "-c", "user.email=vignette@localhost"]
-        for command in (["add", "--all"], [*who, "commit", "--quiet", "--message", name], ["tag", name]):
+        commit = [*who, "commit", "--allow-empty", "--quiet", "--message", name]  # empty after one that was not tagged
+        for command in (["add", "--all"], commit, ["tag", name]):
             git_text(*command, folder=self.folder)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from flows.repository.code import StageCode
 from flows.repository.lock import read_lock
 from flows.repository.pipeline import MAIN, model_stages, read_pipeline, with_dependents, with_needed
-from schemas.errors import SourceError, VignetteError
+from schemas.errors import BusyError, SourceError, VignetteError
 from schemas.params.llm import RoleName
 from tasks.tracking.lineage import CODE_STAGE, RECORD_STAGE, record_is_behind
 
@@ -65,6 +65,8 @@ def status(pipeline: Path, targets: Collection[str] = ()) -> set[str]:
     chosen = ["--with-deps", *(f"{pipeline}:{target}" for target in targets)] if targets else [str(pipeline)]
     command = [sys.executable, "-c", _DVC, "status", "--json", *chosen]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "it is being blocked by" in output.stderr:  # DVC advises to remove the lock of a rebuild by hand
+        raise BusyError("another run is in progress in this clone; wait for it or stop it")
     if output.returncode != 0:
         raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")
     return {entry.rpartition(":")[2] for entry in json.loads(output.stdout)}

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.repository.workspace import workspace, write_atomically, write_text
 from schemas.errors import SourceError, with_remedy
+from tasks.transport.untrusted import parse_json, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,18 +49,22 @@ def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
         require_replaceable(folder, kind)  # before it is made
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with locked(folder):
             _replace(folder, files, require_replaceable(folder, kind), kind)
     except OSError as error:
         raise SourceError(f"{folder}: could not be written: {with_remedy(error)}") from error
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process writes an export into the folder."""
+def locked(folder: Path) -> Iterator[None]:
+    """Wait until no other command writes into the folder, which is there."""
     opened = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{folder}: another command writes here; waiting for it", file=sys.stderr)
+            fcntl.flock(opened, fcntl.LOCK_EX)
         yield
     finally:
         os.close(opened)
@@ -106,7 +112,8 @@ def require_replaceable(folder: Path, kind: str) -> dict[str, list[str]]:
             "--out"
         )
     paths = {name: folder / name for name in names}
-    same = {name for name, path in paths.items() if not path.is_symlink() and _digest(path.read_bytes()) in known[name]}
+    same = {name for name, path in paths.items() if path.is_file() and not path.is_symlink()}  # no pipe is waited for
+    same = {name for name in same if _digest(paths[name].read_bytes()) in known[name]}
     if changed := [name for name in names if name not in same]:
         raise SourceError(
             f"{folder}: {_first(changed)} changed since written; move away what you changed or name another folder "
@@ -127,7 +134,7 @@ def write_new_file(file: Path, content: bytes, kind: str) -> None:
         file.write_bytes(content)
         return
     file = file.resolve()
-    with _locked(workspace()):
+    with locked(workspace()):
         # What stands there now stays known until the file is replaced.
         written, contents = _written(), [file.read_bytes()] if file.exists() else []
         written[str(file)] = [_digest_of_kind(one, kind) for one in (*contents, content)]
@@ -162,9 +169,9 @@ def _digest_of_kind(content: bytes, kind: str) -> str:
 def _known(folder: Path, kind: str) -> dict[str, list[str]]:
     """Digests of the files that an earlier export wrote, by name; raises SourceError for one of another kind."""
     try:
-        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        marker = parse_json(read_bytes(folder / MARKER).decode())
         found, files = marker["kind"], {str(name): list(digests) for name, digests in marker["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (SourceError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     if found != kind:
         raise SourceError(f"{folder}: is an export of kind {found}; name another folder with --out")

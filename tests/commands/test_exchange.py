@@ -134,6 +134,15 @@ def test_a_dataset_of_other_values_is_refused_and_nothing_written(column: str, v
     assert not Path("out").exists()
 
 
+def test_a_dataset_with_a_damaged_file_is_refused_and_nothing_written(dataset: Path) -> None:
+    for file in dataset.glob("data/*.parquet"):
+        held = file.read_bytes()
+        file.write_bytes(held[:-40] + bytes(byte ^ 255 for byte in held[-40:-8]) + held[-8:])
+    with pytest.raises(SourceError, match="dataset: cannot be read as an exported dataset"):
+        write("brat", Path("out"), "normal", dataset)
+    assert not Path("out").exists()
+
+
 def test_without_a_run_or_a_dataset_the_command_says_what_to_name(dataset: Path) -> None:
     with pytest.raises(SourceError, match="there is no last run; name an exported dataset with --dataset"):
         write("brat", Path("out"))

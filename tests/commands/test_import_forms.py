@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from threading import Event, Thread
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from flows.commands import import_forms
 from flows.commands.import_forms import import_files
 from flows.commands.parser import run
+from flows.repository import workspace
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.note_qa import QUESTIONS
@@ -71,6 +73,28 @@ def test_a_second_file_of_a_rater_needs_replace(project):
     with pytest.raises(SourceError, match=f"{file}: already imported as returned/review_returned/rater_1.json"):
         import_files([file])
     assert import_files([file], replace=True)
+
+
+def test_two_imports_at_once_do_not_replace_each_others_file(project, monkeypatch, capsys):
+    """The second one checks what is there only after the first has copied its files."""
+    first, second = (_file(project, "rater_1", name) for name in ("first.json", "second.json"))
+    monkeypatch.setenv("VIGNETTE_WORKSPACE", str(project))
+    begun, ended = Event(), list[int]()
+    other = Thread(target=lambda: ended.append(run(["exchange", "import", str(second)])))
+    copied = workspace.write_text
+
+    def slowly(path: Path, text: str) -> None:
+        if not begun.is_set():
+            begun.set()
+            other.start()
+            other.join(1)
+        copied(path, text)
+
+    monkeypatch.setattr(workspace, "write_text", slowly)
+    assert run(["exchange", "import", str(first)]) == 0
+    other.join()
+    said = capsys.readouterr().err
+    assert ended == [1] and f"{second}: already imported as returned/review_returned/rater_1.json" in said
 
 
 def test_only_files_that_name_another_form_are_set_aside() -> None:

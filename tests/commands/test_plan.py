@@ -1,5 +1,7 @@
 """`vignette plan`: from the folder of an evaluation, and from a table of a pilot."""
 
+import json
+import os
 from functools import partial
 from pathlib import Path
 
@@ -7,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands import parser
+from flows.commands import parser, plan
+from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.tracking import planning
 from tasks.tracking.planning import powers
 from tests.tracking.test_planning import drawn
@@ -45,6 +48,19 @@ def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
         assert parser.run(["plan", str(tmp_path), "--documents", "10,60", *options]) == 0
         words = {*capsys.readouterr().out.split()}
         assert words & {"claim_recall", "rouge1_f", "rougeLsum_f"} == named, "as evaluate tests, or as named"
+
+
+def test_a_manifest_of_somebody_else_is_read_within_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "manifest.json"
+    os.mkfifo(file)
+    plan.print_remark(tmp_path)
+    file.unlink()
+    file.write_text("[" * 100_000)
+    plan.print_remark(tmp_path)
+    assert capsys.readouterr().out == ""
+    file.write_text(json.dumps({"remark": DRY_RUN}))
+    plan.print_remark(tmp_path)
+    assert capsys.readouterr().out == f"{DRY_RUN}\n"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from threading import Event, Thread
 
 import pandas as pd
 import pytest
@@ -97,6 +98,30 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
         trial.main(records=2)
     assert ": unchanged" in capsys.readouterr().out, "the models are those of the last trial"
     assert (folder / "tables/drawn.txt").read_text() == "2"
+
+
+def test_a_second_trial_waits_for_the_first_whose_tables_it_would_remove(
+    params: Params, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order, held = list[str](), Event()
+    second = Thread(target=lambda: (held.wait(), trial.main(records=3)))
+    monkeypatch.setattr(trial, "_run", lambda *_, **__: None)
+
+    def ran(_: object) -> tuple[list[object], list[str]]:
+        order.append("begun")
+        if not held.is_set():
+            held.set()
+            second.join(1)
+        order.append("ended")
+        return [], []
+
+    monkeypatch.setattr(trial.asyncio, "run", ran)
+    monkeypatch.setattr(trial, "probe_roles", lambda *_: None)
+    second.start()
+    trial.main(records=2)
+    second.join()
+    assert order == ["begun", "ended"] * 2
+    assert f"{tmp_path / 'state/trial'}: another command writes here; waiting for it" in capsys.readouterr().err
 
 
 def test_a_whole_trial_runs_all_stages_but_the_record_on_all_documents(

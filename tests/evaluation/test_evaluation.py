@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -426,6 +427,16 @@ def zero(texts):
     pathlib.Path({data!r}).unlink(missing_ok=True)
     return dict.fromkeys((text.id for text in texts), 0)
 """
+
+
+def test_files_whose_names_are_not_utf8_are_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIGNETTE_WORKSPACE", str(tmp_path))
+    data = tmp_path / os.fsdecode(b"donn\xe9es.jsonl")
+    data.write_text("\n".join(map(json.dumps, _rows())))
+    assert run(["evaluate", str(data), "--metrics", "overlap", "--out", str(tmp_path / "out")]) == 0
+    digest = hashlib.sha256(data.read_bytes()).hexdigest()
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["files"] == {str(data): digest}
+    assert "donn\\udce9es.jsonl" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_the_manifest_has_the_hash_of_the_data_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,19 @@ def test_both_lineages_are_built_once_in_a_clone(
         asked.clear()
 
 
+def test_a_build_that_was_killed_between_commit_and_tag_is_built_on(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(project, {name: (ROOT / name).read_text() for name in ("params.yaml", str(CASSETTE / PARAMS))})
+    commit(project)
+    monkeypatch.setattr(RecordedClone, "vignette", lambda *_: None)
+    clone = RecordedClone(tmp_path / "demo", CASSETTE)
+    clone.build_rules()
+    git(clone.folder, "tag", "--delete", "rules")
+    clone.build_rules()
+    assert git(clone.folder, "tag").split() == ["rules"]
+
+
 def test_a_clone_of_the_same_commit_and_lineage_is_built_on(project: Path, tmp_path: Path) -> None:
     stored = RecordedClone(tmp_path / "clone", CASSETTE).folder / FOLDER / STORE
     stored.write_bytes(b"paid for")

@@ -1,5 +1,6 @@
 """What a rebuild plans of edited code: the stages whose code means something else, and what depends on them."""
 
+import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -8,6 +9,7 @@ import yaml
 
 from flows.rebuild import plan
 from flows.repository.pipeline import MAIN, read_pipeline, with_dependents
+from schemas.errors import BusyError
 
 DEPS = {"sample": [], "doclens": ["data/sample"], "note_qa": ["data/sample"], "shown": ["data/doclens"]}
 
@@ -61,3 +63,10 @@ def test_a_role_reaches_the_stages_that_depend_on_its_fingerprint() -> None:
     assert {"doclens", "note_qa", "review", "calibrate", "headlines", "report", "record"} <= reached
     assert not reached & {"sample", "network", "prompt", "write", "filter", "compact", "span", "embed", "baselines"}
     assert {"write", "span", "baselines", "export"} <= set(with_dependents(stages, ["probe@writer"]))
+
+
+def test_the_lock_of_a_rebuild_is_not_said_to_be_removed_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "ERROR: 'data' is busy, it is being blocked by:\n(PID 7): vignette. Remove '/clone/.dvc/tmp/rwlock'."
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 1, "", said))
+    with pytest.raises(BusyError, match="another run is in progress in this clone; wait for it or stop it"):
+        plan.status(MAIN)

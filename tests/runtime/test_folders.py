@@ -1,6 +1,7 @@
 """An export replaces what an earlier export of its kind wrote, and no other file."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -153,12 +154,23 @@ def test_a_file_and_a_folder_that_cannot_be_written_are_named(tmp_path: Path) ->
         require_replaceable(tmp_path / "file" / "below", "brat")
 
 
+@pytest.mark.parametrize("name", [MARKER, "a.txt"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    write_export(tmp_path, OLD, "brat")
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(SourceError, match=r"holds a\.txt, sub|a\.txt changed since written"):
+        write_export(tmp_path, OLD, "brat")
+    assert (tmp_path / "sub" / "b.txt").read_bytes() == b"b"
+
+
 def test_a_marker_of_someone_else_is_not_trusted(tmp_path: Path) -> None:
     mine, folder = tmp_path / "mine.txt", tmp_path / "out"
     folder.mkdir()
     for content in (
         "{",
         "[]",
+        "[" * 100_000,
         json.dumps({"kind": "brat"}),
         json.dumps({"kind": "brat", "files": {"../mine.txt": []}}),
     ):

@@ -197,12 +197,10 @@ def test_a_metric_that_lacks_something_in_some_documents_is_named() -> None:
     """Neither are these in n, nor did anything fail there."""
     metrics = METRICS.replace({"words": "claim_precision"}).assign(provenance="a model")
     lines = summary(systems=["a", "b"], metrics=metrics, documents=13)
-    assert (
-        "n below 13 where other documents have no reference, claim or fact: claim recall, claim precision, ROUGE-1"
-        in lines
-    )
+    lacks = "no reference, claim, fact or citation"
+    assert f"n below 13 where other documents have {lacks}: claim recall, claim precision, ROUGE-1" in lines
     report = what_to_report(metrics, ["a", "b"], documents=13, models={}, cite="")
-    assert "a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score, no reference, claim or fact in 1)" in report
+    assert f"a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score, {lacks} in 1)" in report
     assert not any("n below" in line for line in summary())
 
 

@@ -123,8 +123,8 @@ def adjusted_rows(
 ) -> list[Row]:
     """P-values of all `difference_rows` of all summaries, adjusted for their number (`adjusted_p`).
 
-    What each document adds to a difference are the jackknife's pseudo-values (Tukey 1958). Not tested are differences
-    on fewer than `FEWEST` documents, and of scores that are all equal but in one document, without which r is undefined.
+    What each document adds to a difference are the jackknife's pseudo-values (Tukey 1958). Differences on fewer than
+    `FEWEST` documents are not tested, nor those of scores that are equal but in one, without which r is undefined.
     """
     rows: list[Row] = []
     family: list[Differences] = []

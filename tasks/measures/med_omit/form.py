@@ -194,8 +194,10 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
         ]
     same = {"omission": omitted == missing, "importance": merged["category"] == merged["category_judge"]}
     for rater, own in merged.groupby("rater") if raters > 1 else ():
-        left = {"unscored": len(shown) - len(own)}
-        rows += [mean_row("agreement", one[own.index], item=f"{item}, {rater}", **left) for item, one in same.items()]
+        left = len(shown) - len(own)
+        rows += [
+            mean_row("agreement", one[own.index], item=f"{item}, {rater}", unscored=left) for item, one in same.items()
+        ]
     found = omitted.map({True: "omitted", False: "present"})
     for judged, given in ((found, merged["included"]), (merged["category_judge"], merged["category"])):
         table = pd.crosstab(judged, given)

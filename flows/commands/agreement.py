@@ -145,7 +145,7 @@ def _print_summary(found: pd.DataFrame) -> None:
     from tasks.statistics.sign_flips import FEWEST, LEVEL
 
     rows = {(row["condition"], row["item"], row["metric"]): row for row in found.to_dict("records")}
-    systems = {row["n"] for key, row in rows.items() if key[2] == "kendall_of_systems"}
+    of_systems = [row for key, row in rows.items() if key[2] == "kendall_of_systems"]
     names, shown = [name for name in _SHOWN if (found["metric"] == name).any()], []
     for score, item, metric in rows:
         if metric == _SHOWN[0]:
@@ -154,16 +154,19 @@ def _print_summary(found: pd.DataFrame) -> None:
             shown.append([*map(Cell, texts), Cell(str(rows[score, item, metric]["n"]))])
     heads = ["people's score", "metric", *(name.replace("_", " ") for name in names), "n"]
     print(terminal(Table([*map(Column, heads)], shown), terminal_width()))
-    of_systems = f"; of systems: of the means of {max(systems)} systems" if systems else ""
-    print(f"\nn: texts with both; intervals: 95%, over documents{of_systems}")
-    pairs = [key for key in rows if key[2] == "pearson_difference"]
+    said = f"; of systems: of the means of {of_systems[0]['n']} systems" if of_systems else ""
+    said += (
+        ", none where one has no score or all are equal" if any(math.isnan(row["value"]) for row in of_systems) else ""
+    )
+    print(f"\nn: texts with both; intervals: 95%, over documents{said}")
+    pairs = [key for key, row in rows.items() if key[2] == "pearson_difference" and row["value"] == row["value"]]
     p = {
         key[:2]: row["value"]
         for key, row in rows.items()
         if key[2] == "p_value_adjusted" and row["value"] == row["value"]
     }
     beyond = sorted((key for key in p if p[key] < LEVEL), key=p.__getitem__)
-    which = f"{FEWEST} documents or more, no constant metric"
+    which = f"{FEWEST} documents or more, no scores all equal but in one"
     said = f"tested ({which}): {len(p)}; beyond chance (5% family-wise): {len(beyond)}"
     print(f"differences between two metrics in the size of r: {len(pairs)}; {said}")
     for key in beyond[:_MOST]:

@@ -145,7 +145,8 @@ def main(
             label = manifest["models"]["judge"]["label"]
             evaluation, said = corrected(evaluation, card, label, given_name(judge[0]), seed)
         if back:
-            evaluation = evaluation.with_table("clinicians", clinicians_agreement(evaluation, back, loaded))
+            clinicians, answered = clinicians_agreement(evaluation, back, loaded)
+            evaluation, said = evaluation.with_table("clinicians", clinicians), [*said, *answered]
         more = form_files(evaluation, loaded) if forms else {}
         more |= label_files(evaluation, seed=seed) if labels else {}
         files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)

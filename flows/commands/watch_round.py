@@ -121,7 +121,7 @@ def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> RoundOu
     tree.keep()
     # It was recorded by the last stage, before its commit was made.
     recorded_lineages().rename(lineage, run_name(commit, tree.folder), {"git.revision": commit, "git.dirty": "false"})
-    said = [f"{former or 'nothing'} -> {lineage}, tag {tag}"]
+    said = [f"{former} -> {lineage}, tag {tag}" if former else f"the first lineage, {lineage}, tag {tag}"]
     if push and (problem := tree.push(tag)):
         said.append(f"not pushed: {problem}")
     said.append(f"to compare: vignette compare HEAD {tag}" if before is None else _compare(before, tag))

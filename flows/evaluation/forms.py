@@ -48,8 +48,10 @@ def require_returned(returned: Sequence[tuple[str, Path]], systems: Sequence[str
             raise SourceError(f"--returned {system}={path}: no such system; expected {known}")
 
 
-def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, Path]], params: Params) -> pd.DataFrame:
-    """METRICS of the agreement of clinicians with the judge and with each other, by system.
+def clinicians_agreement(
+    evaluation: Evaluation, returned: Sequence[tuple[str, Path]], params: Params
+) -> tuple[pd.DataFrame, list[str]]:
+    """METRICS of the agreement of clinicians with the judge and with each other, by system, and how much they answered.
 
     ``returned``: system and file of each returned form. Raises SourceError for another form.
     """
@@ -57,7 +59,13 @@ def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, P
     for system, path in returned:
         files.setdefault(system, {})[str(path)] = read_returned(path)
     rows = [evaluated_agreement(system, texts, evaluation.tables, params) for system, texts in files.items()]
-    return pd.concat(rows, ignore_index=True)
+    table = pd.concat(rows, ignore_index=True)
+    answered = table[table["metric"].eq("agreement") & table["item"].eq("omission")]
+    said = [
+        f"{one.condition}: returned forms answer {one.n} of {one.n + one.unscored} facts (tables/clinicians.csv)"
+        for one in answered.itertuples()
+    ]
+    return table, said
 
 
 STREAM = 92

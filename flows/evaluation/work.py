@@ -289,7 +289,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
 
 
 def _by_judge(rows: pd.DataFrame, asking: Sequence[str]) -> pd.Series:
-    return ~rows["stage"].isin([*COMPUTING, OWN]) | rows["metric"].isin(asking)
+    """Whether each row is the judge's: not if computed, nor what all measures lack, as an output."""
+    return ~rows["stage"].isin([*COMPUTING, OWN, "all"]) | rows["metric"].isin(asking)
 
 
 def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Asks, unscored_table
 from tasks.llm.costs import FREE, CountedAsk
 from tasks.measures.cases import CASES_OF, judge_planted
-from tasks.measures.doclens.evaluators import make_evaluator, other_evaluators
+from tasks.measures.doclens.evaluators import make_evaluator, other_evaluators, provenance
 from tasks.measures.doclens.planted import judge_planted_claims, make_claims
 from tasks.measures.measure import figures, scores_and_ceilings, unscored_documents
 from tasks.statistics.bootstrap import sample_records
@@ -42,7 +42,7 @@ async def run_calibrate(stage: Stage) -> None:
     stage.save("claims_by_judge", claims)
     stage.save_unscored("unscored_calibrate", made["unscored"], of=len(planted) + len(made["unscored"]))
 
-    made_by = stage.provenance(["judge"])
+    made_by = provenance(stage.params.doclens, stage.provenance(["judge"]))
     stage.save_metrics("calibration", rates(planted, seed=seed, provenance=made_by, clusters=record_of))
     scored = [(stage.load(one.stem), one) for one in CORRECTED]
     scored = [(rows if one.condition is None else rows.assign(condition=one.condition), one) for rows, one in scored]

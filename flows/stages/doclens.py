@@ -21,6 +21,7 @@ from schemas.tables.verdicts import VERDICTS, in_order
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
+from tasks.measures.doclens.evaluators import provenance
 from tasks.measures.doclens.form import disputed_pairs, preference_form, preference_rows, shown_pairs
 from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
 from tasks.measures.doclens.published import (
@@ -58,8 +59,8 @@ async def run_doclens(stage: Stage) -> None:
     stage.save("doclens_judged", judged)
     stage.save("doclens_scores", record_scores(judged, METRICS))
     stage.save_unscored("unscored_doclens", made["unscored"], of=len(judged) + len(made["unscored"]))
-    provenance = stage.provenance(["writer", "judge"])
-    stage.save_metrics("doclens", figures(judged, METRICS, stage=NAME, seed=seed, provenance=provenance))
+    made_by = provenance(stage.params.doclens, stage.provenance(["writer", "judge"]))
+    stage.save_metrics("doclens", figures(judged, METRICS, stage=NAME, seed=seed, provenance=made_by))
 
 
 async def judge_note_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -107,7 +108,7 @@ async def run_doclens_published(stage: Stage) -> None:
     known = len(judged) + len(made["unscored"])
     stage.save_unscored("unscored_doclens_aci", made["unscored"], of=known, uncounted=strong["unscored"])
 
-    claims, made_by = strong["verdicts"], stage.provenance(["writer", "judge"])
+    claims, made_by = strong["verdicts"], provenance(params.doclens, stage.provenance(["writer", "judge"]))
     rules, complete = await judged_by_rules(claims, documents), documents_of(made["documents"])
     stage.save("recorded_claims", claims_table(claims, rules))
     judges = {RULES_JUDGE: rules, STRONG: claims}
@@ -178,7 +179,8 @@ def reads_doclens_summaries(params: Params) -> list[str]:
 
 async def run_doclens_summaries(stage: Stage) -> None:
     """Have the documents summarised, judge all summaries and add overlap metrics; empty without sources."""
-    params, seed, made_by = stage.params, stage.params.seed, stage.provenance(["writer", "judge"])
+    params, seed = stage.params, stage.params.seed
+    made_by = provenance(params.doclens, stage.provenance(["writer", "judge"]))
     judged, unscored, metrics = [typed([], VERDICTS)], [typed([], UNSCORED)], [metric_table([])]
     for task in read_tasks(stage.sources, params.summaries, seed=seed):
         frames = {"documents": documents_table(task.documents)}

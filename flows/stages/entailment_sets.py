@@ -8,6 +8,7 @@ from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.tables.verdicts import in_order
 from tasks.llm.calls import Asks
+from tasks.measures.doclens.evaluators import provenance
 from tasks.measures.grounding.entailment_sets import METRICS, SETS, judge_pairs, read_sets, set_file
 from tasks.measures.measure import figures
 
@@ -27,7 +28,8 @@ async def run(stage: Stage) -> None:
     judged = in_order(made["verdicts"])
     stage.save("entailment_judged", judged)
     stage.save_unscored("unscored_entailment_sets", made["unscored"], of=len(judged))
-    about: dict[str, Any] = {"stage": stage.name, "seed": stage.params.seed, "provenance": stage.provenance(["judge"])}
+    made_by = provenance(stage.params.doclens, stage.provenance(["judge"]))
+    about: dict[str, Any] = {"stage": stage.name, "seed": stage.params.seed, "provenance": made_by}
     stage.save_metrics("entailment_sets", figures(judged, METRICS, **about))
 
 

@@ -73,7 +73,7 @@ async def run_med_omit(stage: Stage) -> None:
     stage.save("omission_labels", omission_labels(judged, SYSTEM, given, stage.ask("judge").label))
     if len(given):
         rows.append(agreement_with_judge(form.shown, given, **shared))
-        rows.append(agreement_between(given, **shared))
+        rows.append(agreement_between(form.shown, given, **shared))
     stage.save_metrics("med_omit", pd.concat(rows, ignore_index=True))
 
 

@@ -317,12 +317,14 @@ def not_found(card: pd.DataFrame) -> list[str]:
                 f"{int(few['texts'].min())} texts, at least {least} are needed"
             )
         told = own[(own["texts"] >= least) & ~own.index.isin(hidden.index) & (own["p_value_adjusted"] >= LEVEL)]
-        lost = told[told["loss_of_accuracy"].notna()]
+        lost, gained = (told[told[name].notna()] for name in ("loss_of_accuracy", "gain_of_yes"))
         if len(lost):
+            of_loss, of_gain = own[["loss_of_accuracy", "gain_of_yes"]].count()
+            order = f", and {len(gained)} of {of_gain} of order gain no more yes" if len(gained) else ""
             most = f"{100 * max(lost['value'].max(), 0):.1f} points and {percent(told['flipped'].max())}"
             lines.append(
-                f"{judge}: {len(told)} of {len(own)} changes that should not matter cost no more right answers than "
-                f"chance would (family-wise level {LEVEL}); by their intervals, none costs more than "
+                f"{judge}: {len(lost)} of {of_loss} changes that should not matter cost no more right answers than "
+                f"chance would{order} (family-wise level {LEVEL}); by their intervals, none costs more than "
                 f"{100 * lost['high'].max():.1f} points or changes more than {percent(told['flipped_high'].max())} of "
                 f"answers (seen: at most {most}; each tested on {int(told['texts'].min())} or more texts)"
             )

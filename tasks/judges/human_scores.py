@@ -38,7 +38,8 @@ NOTHING = r"no (?:claims are|fact is) listed"
 """Reason of a text that was read and holds nothing to judge."""
 HUMAN = ("FactualRecall", "OmissionRate", "FactualPrecision", "HallucinationRate", "FactualF1")
 RATE = "HallucinationRate"
-_ROUNDING = 1e-9
+_ROUNDING, _EQUAL = 1e-9, 1e-12
+"""Relative to the largest value, and to the squares: what rounding leaves of a deviation, and of a variance, of 0."""
 Strata = Mapping[str, npt.NDArray[np.bool_]]
 """Which summaries of a table belong to each part of it."""
 
@@ -123,7 +124,7 @@ def adjusted_rows(
     """P-values of all `difference_rows` of all summaries, adjusted for their number (`adjusted_p`).
 
     What each document adds to a difference are the jackknife's pseudo-values (Tukey 1958). Differences on fewer than
-    `FEWEST` documents are not tested.
+    `FEWEST` documents are not tested, nor those of scores that are equal but in one, without which r is undefined.
     """
     rows: list[Row] = []
     family: list[Differences] = []
@@ -149,7 +150,8 @@ def _sizes(metric: Floats, score: Floats, document: npt.NDArray[np.intp]) -> Flo
     sums = np.stack([np.bincount(document, weights) for weights in (np.ones_like(x), x, y, x * x, y * y, x * y)])
 
     def pearson(n: Floats, x: Floats, y: Floats, xx: Floats, yy: Floats, xy: Floats) -> Floats:
-        spread = np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0)
+        own, other = n * xx - x * x, n * yy - y * y
+        spread = np.where((own > _EQUAL * n * xx) & (other > _EQUAL * n * yy), own * other, 0.0)
         return np.divide(n * xy - x * y, np.sqrt(spread), out=np.full_like(spread, np.nan), where=spread > 0)
 
     documents, total = sums.shape[1], sums.sum(axis=1, keepdims=True)

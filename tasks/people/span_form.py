@@ -70,7 +70,7 @@ class CheckedNote(Item):
 class SpanForm(Form):
     """The form of the drawn notes (SPAN_REVIEW_NOTES) with their phrases (SPANS); ``symptoms`` can be marked."""
 
-    format, kind, noun = "vignette-spans", "span", "note"
+    format, kind, noun = "vignette-spans", "span", "text"
     title, script, answer, listed = "Checking extracted phrases", "spans.js", CheckedNote, "notes"
     drawn: pd.DataFrame
     spans: pd.DataFrame

@@ -34,7 +34,7 @@ CLINICIAN = "clinician"
 """Condition of claims that are judged as a clinician reads."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
-_LACKED = "no reference, claim or fact"
+_LACKED = "no reference, claim, fact or citation"
 """Why a metric has no value for a document though nothing failed."""
 AGAIN = "run again if calls got no reply (a reply is kept, whether it can be used or not)"
 """What may help where judgements failed."""
@@ -128,8 +128,9 @@ def summary_text(
         )
     if any(name.endswith(CORRECTED) for name in names):
         lines.append(
-            "corrected for the judge's errors on its card; outside 0 to 100%, the judge errs otherwise on these texts; "
-            "tables/metrics.csv has the ranges if its rates are off by 0.01 to 0.15"
+            "corrected for the judge's errors on its card; a mean can be outside 0 to 100% by chance: only where its "
+            "whole interval is does the judge err otherwise on these texts; tables/metrics.csv has the ranges if its "
+            "rates are off by 0.01 to 0.15"
         )
     mixed = tables["metrics"][tables["metrics"]["item"].str.endswith(MIXED)]
     lines += [
@@ -226,7 +227,10 @@ def _difference(metric: str, row: Mapping[str, Any]) -> str:
     interval = f"95% CI {low} to {high}; " if row["low"] == row["low"] else ""
     known = probability(row["p"])
     p = f"adjusted p {known if known.startswith('<') else f'= {known}'}"
-    said = f"; {row['note']}" if row["note"] and row["p"] == row["p"] else ""
+    note = row["note"] if row["p"] == row["p"] else ""
+    for bound in (row["bound_low"], row["bound_high"]) if note and metric in SHARES else ():
+        note = note.replace(f"{bound:+.3f}", signed(bound, partial(shown, metric)).rstrip("%"))  # in points, as above
+    said = f"; {note}" if note else ""
     return (
         f"{row['system_b']} minus {row['system_a']} {value}{' points' if metric in SHARES else ''} "
         f"({interval}{p if row['p'] == row['p'] else NOT_TESTED}; n = {row['n']}{said})"

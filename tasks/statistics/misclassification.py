@@ -45,7 +45,7 @@ def corrected_mean(
 
     The interval always contains the value: where neither judge nor texts had an error, all draws lie on one side of it,
     since the posterior of a rate allows for errors that were not seen. A value below 0 or above the ceiling is never
-    clipped: it shows that the cases with known truth differ from the judged ones.
+    clipped; if the whole interval is there, the cases with known truth differ from the judged ones.
 
     The error rates are those on cases with a known ``truth`` (m,); ``judged`` (m,) are the judge's answers, and
     ``clusters`` (m,) the note of each case. ``ceilings`` (n,) are the scores if every answer were yes: 1 for a share

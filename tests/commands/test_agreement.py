@@ -37,10 +37,11 @@ def test_repeated_takes_of_a_text_make_no_interval_narrower(tmp_path: Path, caps
 def test_differences_from_a_constant_metric_are_not_counted_as_tested(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = "".join(f"d{n},{n % 5},{n % 4},{n % 3},1\n" for n in range(20))
-    (tmp_path / "s.csv").write_text("id,human,one,other,constant\n" + rows)
-    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "human"]) == 0
-    said = "tested (8 documents or more, no constant metric): 1; beyond chance"
+    """Nor are differences counted that have no value, as those of a constant score."""
+    rows = "".join(f"d{n},{n % 5},1,{n % 4},{n % 3},{0.1 if n else 1},1\n" for n in range(20))
+    (tmp_path / "s.csv").write_text("id,human,constant human,one,other,all but one,constant\n" + rows)
+    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "human", "--human", "constant human"]) == 0
+    said = "size of r: 3; tested (8 documents or more, no scores all equal but in one): 1; beyond chance"
     assert said in capsys.readouterr().out
 
 
@@ -71,6 +72,17 @@ def test_a_figure_without_an_interval_is_printed_alone_and_an_absent_one_as_a_da
     good, constant = (re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()[1:3])
     assert re.fullmatch(r"\d\.\d\d \[\d\.\d\d, \d\.\d\d\]", good[2]) and good[5:] == ["1.00", "36"]
     assert constant == ["human", "noise", *["-"] * 4, "36"]
+
+
+def test_a_rank_of_systems_of_which_one_has_no_score_is_said_to_be_lacking(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = table(systems=3).drop(columns=["rate", "noise"])
+    for said, frame in ((False, known), (True, known.assign(good=known["good"].mask(known["system"] == "s1")))):
+        frame.to_csv(tmp_path / "scores.csv", index=False)
+        assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human", "--id", "document"]) == 0
+        why = "of the means of 3 systems, none where one has no score or all are equal\n"
+        assert (why in capsys.readouterr().out) == said
 
 
 def test_a_table_of_a_header_alone_is_said_to_have_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,7 +124,7 @@ def test_a_dry_run_says_what_would_run_and_commits_nothing(monkeypatch: pytest.M
 def test_a_lineage_that_cannot_be_pushed_is_said(monkeypatch: pytest.MonkeyPatch, problem: str, said: str) -> None:
     tree = ScriptedTree(("judge",), before=None, problem=problem)
     outcome = round_of(monkeypatch, tree, push=True)
-    assert outcome.detail == f"nothing -> b, tag lineage/b{said}, to compare: vignette compare HEAD lineage/b"
+    assert outcome.detail == f"the first lineage, b, tag lineage/b{said}, to compare: vignette compare HEAD lineage/b"
     assert "push lineage/b" in tree.ran
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.parser import run
+from flows.evaluation.api import evaluate
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.tracking import planning
 from tests.evaluation.test_first_lines import YES_SAYER, verdicts
@@ -74,3 +75,17 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
         assert run(asked) == 0 and capsys.readouterr().out.splitlines()[0] == DRY_RUN
     words = ["evaluate", str(data), "--metrics", "overlap", "--card", str(card), "--out", str(tmp_path / "words")]
     assert run(words) == 0 and f"{card}: corrects nothing, as no judge was asked" in capsys.readouterr().err
+
+
+def test_outputs_that_the_data_lacks_are_compared_in_a_dry_run_too() -> None:
+    """No judge has a part in which outputs are missing."""
+    texts = [f"The patient has had {FINDINGS[n % 6]} for {n + 2} days. She denies fever." for n in range(12)]
+    both = ("copy", "other")
+    rows = [
+        {"id": f"d{n}", "source": text, "reference": text, "outputs": dict.fromkeys(both[: 1 + (n < 5)], text)}
+        for n, text in enumerate(texts)
+    ]
+    found = evaluate(rows, metrics=["doclens", "overlap"], judge="simulator").evaluation.tables["comparisons"]
+    missing = found[found["metric"] == "unscored outputs"]
+    assert len(missing) == 1 and missing["p"].notna().all() and not missing["note"].eq(DRY_RUN).any()
+    assert found.loc[found["stage"] == "doclens", "note"].eq(DRY_RUN).all()

@@ -91,6 +91,13 @@ def test_a_metric_of_the_other_sign_is_closer_by_the_size_of_its_correlation() -
     assert row["value"] < 0.01
 
 
+@each("documents", [13, 14, 20])
+def test_a_metric_that_is_equal_without_one_document_is_not_tested(documents: int) -> None:
+    """Its correlation without that document is undefined, whatever rounding leaves of its spread."""
+    frame = table(documents, 1).assign(odd=[0.0, *[1.0] * (documents - 1)])
+    assert adjusted_rows(frame, [("odd", "noise")], ["human"], seed=1) == []
+
+
 def test_a_metric_that_knows_only_the_document_has_no_correlation_within_documents() -> None:
     random, documents, systems = np.random.default_rng(2), 80, 4
     frame = table(documents, systems)

@@ -35,6 +35,7 @@ from tasks.measures.doclens.evaluators import (
     Question,
     SimulatorEvaluator,
     make_evaluator,
+    provenance,
 )
 from tasks.measures.doclens.judging import GRADED, NAME, Plan, judge, write_and_judge
 from tasks.measures.doclens.judging import METRICS as SHARES
@@ -315,6 +316,8 @@ def _notes(examples: int = 0, **evaluator: Any) -> Tables:
     ],
 )
 def test_generated_notes_by_evaluator(evaluator: dict, name: str) -> None:
+    by_rules = f"judge: m; claims and citations: {name}"
+    assert provenance(DocLens(**evaluator), "judge: m") == (by_rules if "evaluator" in evaluator else "judge: m")
     made = _notes(**evaluator)
     judged, cited = check(made["verdicts"], VERDICTS, "verdicts"), check(made["cited"], CITED_OUTPUTS, "cited")
     assert made["unscored"].empty and "[1]" in cited["cited"].iloc[0]

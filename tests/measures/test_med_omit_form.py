@@ -53,6 +53,7 @@ def _file(rater: str, *included: str, category: str = "critical", **changes: obj
 def test_a_form_holds_the_graded_facts_and_says_how_many_were_needed() -> None:
     assert list(FORM.shown["fact"]) == ["F0", "F1", "F2"]  # F3 has no grade
     assert "No number of facts of so few documents is enough" in FORM.explanation()
+    assert "Facts without a grade or a verdict, which are not on it: 1." in FORM.explanation()
     independent = omission_form(JUDGED, "s", FormSample(correlation=0), seed=1)
     assert "all 3 facts that were judged. 171 would be needed" in independent.explanation()
 
@@ -102,7 +103,7 @@ def test_agreement_with_the_judge() -> None:
 
 def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
     files = {"a.json": _file("a", "yes", "partially", "no"), "b.json": _file("b", "yes", "no", "no")}
-    rows = METRICS.validate(agreement_between(FORM.validations(files), seed=1, provenance="p"))
+    rows = METRICS.validate(agreement_between(FORM.shown, FORM.validations(files), seed=1, provenance="p"))
     found = rows.set_index(["item", "metric"])["value"]
     assert found["included", "exact_match"] == found["included: a and b", "exact_match"] == pytest.approx(2 / 3)
     # Observed 2/3; by chance P(yes)P(yes) + P(no)P(no) = 1/9 + 2/9 = 1/3: kappa (2/3 - 1/3) / (1 - 1/3)
@@ -110,6 +111,18 @@ def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
     # Distances in ranks: observed 1/3, by chance (4/3 + 1 + 2/3) / 3 = 1
     assert found["included: a and b", "kappa_linear"] == pytest.approx(2 / 3)
     assert found["category: a and b", "exact_match"] == 1
+
+
+def test_facts_without_an_answer_are_unscored() -> None:
+    """Of three facts, a answers two, and b one."""
+    given = FORM.validations({"a.json": _file("a", "yes", "no"), "b.json": _file("b", "yes")})
+    made = [of(FORM.shown, given, seed=1, provenance="p") for of in (agreement_with_judge, agreement_between)]
+    with_judge, between = (METRICS.validate(rows).set_index(["item", "metric"])[["n", "unscored"]] for rows in made)
+    counts = {name: tuple(with_judge.loc[(name, "agreement")]) for name in ("omission", "omission, a", "omission, b")}
+    assert counts == {"omission": (3, 3), "omission, a": (2, 1), "omission, b": (1, 2)}
+    assert set(between.itertuples(index=False, name=None)) == {(1, 2)}
+    rows = agreement_with_judge(FORM.shown, given[:0], seed=1, provenance="p")
+    assert rows["n"].eq(0).all() and rows["unscored"].eq(0).all(), "nobody was asked"
 
 
 def test_a_count_that_no_differential_has_is_refused() -> None:
@@ -141,9 +154,10 @@ def test_clinicians_check_the_omissions_of_each_system(tmp_path: Path) -> None:
     facts = judged_facts(made.tables["facts"], "short")
     answers = validated(facts["document"] + "/" + facts["fact"], ["no"] * len(facts))
     (tmp_path / "r1.json").write_text(file_of(FORM, "r1", form=form[1], facts=answers))
-    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], shipped(seed=7))
+    rows, said = clinicians_agreement(made, [("short", tmp_path / "r1.json")], shipped(seed=7))
     value = METRICS.validate(rows).set_index(["condition", "metric", "item"])["value"]
     assert value["short", "agreement", "omission"] == 1  # the output omits every fact
+    assert said == [f"short: returned forms answer {len(facts)} of {len(facts)} facts (tables/clinicians.csv)"]
 
 
 def test_a_returned_form_of_an_unknown_system_is_refused_before_anything_is_asked(

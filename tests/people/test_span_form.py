@@ -63,7 +63,7 @@ def test_corrected_assertions_are_a_share_of_the_phrases_that_are_right() -> Non
     [
         ("[]", "not a file of the span form"),
         (returned(form="0" * 12), "is of form vignette-spans 000000000000, expected"),
-        (returned(checked("4/normal")), "unknown note 4/normal"),
+        (returned(checked("4/normal")), "unknown text 4/normal"),
         (returned(checked("3/normal", incorrect=[3])), "expected different numbers below 3"),
         (
             returned(checked("8/normal", missing=[("cough", 5, 99)])),

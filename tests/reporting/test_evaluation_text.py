@@ -55,7 +55,7 @@ def summary(
 
 def comparisons(count: int) -> pd.DataFrame:
     row = {"system_a": "a", "system_b": "b", "item": "all", "difference": 0.25, "low": 0.125, "high": 0.5, "n": 20}
-    row |= {"note": ""}
+    row |= {"note": "", "bound_low": -0.667, "bound_high": -0.533}
     rows = [row | {"metric": f"m{n:02}", "p": n / 1000, "changed": True} for n in range(count)]
     return pd.DataFrame([*rows, row | {"metric": "same", "p": 0.9, "changed": False}])
 
@@ -111,6 +111,9 @@ def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> N
     assert "minus" not in what_to_report(metrics, ["a", "b", "c", "d"], comparisons=pairs, **about)
     open_ = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(note=UNDECIDED.format(1)), **about)
     assert "adjusted p = 0.020; n = 20; cannot be told: the missing scores decide (n 1))" in open_
+    directed = pairs.assign(note=DIRECTED.format(1, -0.667, -0.533))
+    in_points = what_to_report(metrics, ["a", "b"], comparisons=directed, **about)
+    assert "though the difference would still lie between −66.7 and −53.3)" in in_points
     untested = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(p=np.nan), **about)
     assert "+12.5 to +50.0; not tested; n = 20)" in untested
     alone = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(low=np.nan, p=np.nan, n=1), **about)
@@ -197,13 +200,18 @@ def test_a_metric_that_lacks_something_in_some_documents_is_named() -> None:
     """Neither are these in n, nor did anything fail there."""
     metrics = METRICS.replace({"words": "claim_precision"}).assign(provenance="a model")
     lines = summary(systems=["a", "b"], metrics=metrics, documents=13)
-    assert (
-        "n below 13 where other documents have no reference, claim or fact: claim recall, claim precision, ROUGE-1"
-        in lines
-    )
+    lacks = "no reference, claim, fact or citation"
+    assert f"n below 13 where other documents have {lacks}: claim recall, claim precision, ROUGE-1" in lines
     report = what_to_report(metrics, ["a", "b"], documents=13, models={}, cite="")
-    assert "a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score, no reference, claim or fact in 1)" in report
+    assert f"a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score, {lacks} in 1)" in report
     assert not any("n below" in line for line in summary())
+
+
+def test_a_corrected_mean_outside_0_to_100_percent_alone_says_nothing_of_the_judge() -> None:
+    corrected = METRICS[METRICS["metric"] == "claim_recall"].assign(metric="claim_recall_corrected", value=1.01)
+    metrics = pd.concat([METRICS, corrected.assign(low=0.892, high=1.367)], ignore_index=True)
+    (said,) = (line for line in summary(metrics=metrics.assign(provenance="a model")) if "its card" in line)
+    assert "by chance: only where its whole interval is does the judge err otherwise" in said
 
 
 def test_untested_differences_are_counted_by_the_reason() -> None:

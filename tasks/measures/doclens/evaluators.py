@@ -365,3 +365,8 @@ def condition(params: DocLens) -> str:
     if params.evaluator == "instruction":
         return params.style
     return params.nli_model or "nli" if params.evaluator == "nli" else "simulator's rules"
+
+
+def provenance(params: DocLens, roles: str) -> str:
+    """The models of ``roles``, and the evaluator where it judges claims and citations instead of the judge."""
+    return roles if params.evaluator == "instruction" else f"{roles}; claims and citations: {condition(params)}"

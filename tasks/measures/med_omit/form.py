@@ -52,6 +52,7 @@ class OmissionForm(Form):
     """The form of facts (`judged_facts`): ``shown`` of those judged, whose number is ``of``.
 
     ``needed``: how many facts have the power that ``size`` asks for; None if no number of facts of its documents does.
+    ``failed``: how many facts lack a grade or a verdict, and are not among those judged.
     """
 
     format, kind, noun = "vignette-omissions", "omission", "fact"
@@ -60,6 +61,7 @@ class OmissionForm(Form):
     of: int
     size: FormSample
     needed: int | None
+    failed: int = 0
 
     @property
     def content(self) -> str:
@@ -101,6 +103,7 @@ class OmissionForm(Form):
     def explanation(self) -> str:
         """Why the form holds as many facts as it does, for its readers."""
         size, shown = self.size, len(self.shown)
+        lacking = f" Facts without a grade or a verdict, which are not on it: {self.failed:,}." if self.failed else ""
         finding = (
             f"to find, with a probability of {size.power:.0%}, that the judge's share of omitted facts differs from "
             f"yours by {100 * size.difference:g} percentage points"
@@ -108,14 +111,16 @@ class OmissionForm(Form):
         if self.needed is None:
             return (
                 f"This form holds {shown:,} of {self.of:,} facts. No number of facts of so few documents is enough "
-                f"{finding}, as those of one document are alike."
+                f"{finding}, as those of one document are alike.{lacking}"
             )
         if shown < self.needed:
-            return f"This form holds all {shown} facts that were judged. {self.needed} would be needed {finding}."
+            return (
+                f"This form holds all {shown} facts that were judged. {self.needed} would be needed {finding}.{lacking}"
+            )
         return (
             f"This form holds {shown:,} of {self.of:,} facts, drawn at random. That is enough {finding} or more "
             f"(McNemar's exact test at {size.level:.0%}), if you and the judge agree on {size.agreement:.0%} of the "
-            "facts."
+            f"facts.{lacking}"
         )
 
 
@@ -131,7 +136,8 @@ def omission_form(verdicts: pd.DataFrame, system: str, size: FormSample, *, seed
     needed = clustered_size(independent, clusters, size.correlation)
     wanted = min(independent if needed is None else needed, len(judged))
     drawn = np.sort(np.random.default_rng([seed, FORM_STREAM]).choice(len(judged), size=wanted, replace=False))
-    return OmissionForm(judged.iloc[drawn].reset_index(drop=True), len(judged), size, needed)
+    failed = int((verdicts["metric"].eq(OMITTED) & verdicts["system"].eq(system)).sum()) - len(judged)
+    return OmissionForm(judged.iloc[drawn].reset_index(drop=True), len(judged), size, needed, failed)
 
 
 def judged_facts(verdicts: pd.DataFrame, system: str) -> pd.DataFrame:
@@ -170,6 +176,7 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     clinicians answered, ``agreement`` is also each one's own.
     """
     merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
+    raters = merged["rater"].nunique()
     omitted, missing = merged["omitted"], merged["included"] != "yes"
     rows = [
         mean_row("omission_share_difference", omitted.astype(int) - missing, bounds=(-1, 1), item="omission"),
@@ -186,8 +193,11 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
             for apart, share in distance.value_counts(normalize=True).sort_index().items()
         ]
     same = {"omission": omitted == missing, "importance": merged["category"] == merged["category_judge"]}
-    for rater, own in merged.groupby("rater") if merged["rater"].nunique() > 1 else ():
-        rows += [mean_row("agreement", one[own.index], item=f"{item}, {rater}") for item, one in same.items()]
+    for rater, own in merged.groupby("rater") if raters > 1 else ():
+        left = len(shown) - len(own)
+        rows += [
+            mean_row("agreement", one[own.index], item=f"{item}, {rater}", unscored=left) for item, one in same.items()
+        ]
     found = omitted.map({True: "omitted", False: "present"})
     for judged, given in ((found, merged["included"]), (merged["category_judge"], merged["category"])):
         table = pd.crosstab(judged, given)
@@ -196,10 +206,10 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
             for one in table.index
             for other in table.columns
         ]
-    return _table(rows, "clinicians and judge", seed, provenance)
+    return _table(rows, "clinicians and judge", seed, provenance, of=raters * len(shown))
 
 
-def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
+def agreement_between(shown: pd.DataFrame, validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS rows of Table 4: exact match, Cohen's kappa and linearly weighted kappa of each pair of clinicians.
 
     Over the facts that all clinicians answered: the share with equal answers and, for the counts of diagnoses, mean and
@@ -224,7 +234,7 @@ def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) 
             rows.append(mean_row("exact_match", first == second, item=item))
             for metric, weights in _KAPPAS.items():
                 rows.append(metric_row(metric, *kappa_interval(first, second, weights), n=len(first), item=item))
-    return _table(rows, "clinicians", seed, provenance)
+    return _table(rows, "clinicians", seed, provenance, of=len(shown))
 
 
 def _deviation_row(metric: str, values: np.ndarray, item: str) -> Row:
@@ -232,7 +242,9 @@ def _deviation_row(metric: str, values: np.ndarray, item: str) -> Row:
     return statistic_row(metric, lambda drawn: float(np.std(values[drawn])), len(values), bounds=None, item=item)
 
 
-def _table(rows: list[Row], system: str, seed: int, provenance: str) -> pd.DataFrame:
+def _table(rows: list[Row], system: str, seed: int, provenance: str, of: int) -> pd.DataFrame:
+    """METRICS; of the ``of`` answers of a full form, or of one from each clinician, those not given are unscored."""
+    rows = [{"unscored": of - row["n"], **row} for row in rows]
     return metric_table(rows, stage=NAME, system=system, condition="validation", seed=seed, provenance=provenance)
 
 
@@ -252,7 +264,7 @@ def evaluated_agreement(system: str, files: Mapping[str, str], tables: Tables, p
     form = _of(tables, system, params)
     about: dict[str, Any] = {"seed": params.seed, "provenance": "clinicians and judge"}
     given = form.validations(files)
-    parts = [agreement_with_judge(form.shown, given, **about), agreement_between(given, **about)]
+    parts = [of(form.shown, given, **about) for of in (agreement_with_judge, agreement_between)]
     return pd.concat(parts, ignore_index=True).assign(condition=system)
 
 

@@ -128,9 +128,8 @@ def summary_text(
         )
     if any(name.endswith(CORRECTED) for name in names):
         lines.append(
-            "corrected for the judge's errors on its card; a mean can be outside 0 to 100% by chance: only where its "
-            "whole interval is does the judge err otherwise on these texts; tables/metrics.csv has the ranges if its "
-            "rates are off by 0.01 to 0.15"
+            "corrected for the judge's errors on its card; a mean can be outside 0 to 100% by chance: only where its whole "
+            "interval is does the judge err otherwise on these texts; tables/metrics.csv has the ranges if its rates are off by 0.01 to 0.15"
         )
     mixed = tables["metrics"][tables["metrics"]["item"].str.endswith(MIXED)]
     lines += [
@@ -227,10 +226,7 @@ def _difference(metric: str, row: Mapping[str, Any]) -> str:
     interval = f"95% CI {low} to {high}; " if row["low"] == row["low"] else ""
     known = probability(row["p"])
     p = f"adjusted p {known if known.startswith('<') else f'= {known}'}"
-    note = row["note"] if row["p"] == row["p"] else ""
-    for bound in (row["bound_low"], row["bound_high"]) if note and metric in SHARES else ():
-        note = note.replace(f"{bound:+.3f}", signed(bound, partial(shown, metric)).rstrip("%"))  # in points, as above
-    said = f"; {note}" if note else ""
+    said = f"; {row['note']}" if row["note"] and row["p"] == row["p"] else ""
     return (
         f"{row['system_b']} minus {row['system_a']} {value}{' points' if metric in SHARES else ''} "
         f"({interval}{p if row['p'] == row['p'] else NOT_TESTED}; n = {row['n']}{said})"

@@ -128,8 +128,9 @@ def summary_text(
         )
     if any(name.endswith(CORRECTED) for name in names):
         lines.append(
-            "corrected for the judge's errors on its card; a mean can be outside 0 to 100% by chance: only where its whole "
-            "interval is does the judge err otherwise on these texts; tables/metrics.csv has the ranges if its rates are off by 0.01 to 0.15"
+            "corrected for the judge's errors on its card; a mean can be outside 0 to 100% by chance, but where "
+            "its whole interval is, the judge errs otherwise on these texts; tables/metrics.csv has the ranges if "
+            "its rates are off by 0.01 to 0.15"
         )
     mixed = tables["metrics"][tables["metrics"]["item"].str.endswith(MIXED)]
     lines += [

@@ -25,6 +25,8 @@ from tasks.measures.cases import CASES_OF, judge_planted
 from tasks.measures.declared import Plan
 from tasks.measures.described import METRICS as SHIPPED
 from tasks.measures.described import chosen as chosen_measures
+from tasks.measures.doclens.evaluators import provenance
+from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.evaluation import (
     COMPUTING,
     WRITING,
@@ -253,6 +255,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
     roles = roles_of(chosen, data)
     made_by = ", ".join(f"{role}: {runner.ask(role).label}" for role in roles) or COMPUTED
+    made_by = provenance(params.doclens, made_by) if DOCLENS in plan.metrics else made_by
     dry_run = "judge" in roles and RULES in runner.ask("judge").label
     made_by = f"{DRY_RUN}; {made_by}" if dry_run else made_by
     own = own_metrics(chosen, plan)

@@ -12,6 +12,7 @@ from flows.evaluation.api import evaluate
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.tracking import planning
 from tests.evaluation.test_first_lines import YES_SAYER, verdicts
+from tests.support.params import shipped
 
 FINDINGS = ("a dry cough", "a sore knee", "a headache", "back pain", "a rash", "nausea")
 
@@ -89,3 +90,10 @@ def test_outputs_that_the_data_lacks_are_compared_in_a_dry_run_too() -> None:
     missing = found[found["metric"] == "unscored outputs"]
     assert len(missing) == 1 and missing["p"].notna().all() and not missing["note"].eq(DRY_RUN).any()
     assert found.loc[found["stage"] == "doclens", "note"].eq(DRY_RUN).all()
+
+
+def test_the_provenance_of_an_evaluation_names_the_rules_that_judge_claims() -> None:
+    row = {"id": "d", "source": "He coughs.", "reference": "He coughs.", "outputs": {"copy": "He coughs."}}
+    ruled = shipped(doclens={"evaluator": "simulator"})
+    made = evaluate([row], metrics=["doclens"], judge="simulator", params=ruled).metrics
+    assert made["provenance"].str.endswith("; claims and citations: simulator's rules").all()

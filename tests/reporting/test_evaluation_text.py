@@ -208,7 +208,7 @@ def test_a_corrected_mean_outside_0_to_100_percent_alone_says_nothing_of_the_jud
     corrected = METRICS[METRICS["metric"] == "claim_recall"].assign(metric="claim_recall_corrected", value=1.01)
     metrics = pd.concat([METRICS, corrected.assign(low=0.892, high=1.367)], ignore_index=True)
     (said,) = (line for line in summary(metrics=metrics.assign(provenance="a model")) if "its card" in line)
-    assert "by chance: only where its whole interval is does the judge err otherwise" in said
+    assert "by chance, but where its whole interval is, the judge errs otherwise" in said
 
 
 def test_untested_differences_are_counted_by_the_reason() -> None:

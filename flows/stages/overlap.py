@@ -28,8 +28,8 @@ CONDITION = "against notes"
 async def run_overlap(stage: Stage) -> None:
     """Score the notes that were judged, and correlate, also with the scores of other measures that dvc.yaml lists."""
     params, seed = stage.params.overlap, stage.params.seed
-    judged = scores_of(stage.load("doclens_judged"), METRICS)
-    known = set(judged["document"])
+    claims = stage.load("doclens_judged")
+    judged, known = scores_of(claims, METRICS), set(claims["document"])
     documents = [one for one in note_documents(stage.load("notes"), stage.load("compact_notes")) if one.id in known]
     found, absent = score_outputs(documents, params)
     verdicts = verdicts_of(found, condition=CONDITION)

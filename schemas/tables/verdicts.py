@@ -10,7 +10,7 @@ from schemas.tables.columns import number, table, text, typed
 Judgement = bool | None
 """Yes, no, or failed."""
 LOST = "lost"
-"""Unit of a text or section that is missing, of which nothing can be judged."""
+"""Unit of a text or section that is missing, or not all of whose units are known: what these are cannot be judged."""
 PERSON = "person"
 """Kind of verdicts of people where a model is labelled by them."""
 
@@ -21,7 +21,9 @@ VERDICTS = table(
         "condition": text(description="how it was judged: evaluator, evidence, variant; as in METRICS"),
         "item": text(description='section, or "all" for texts judged as a whole'),
         "metric": text(description="what was asked of the unit"),
-        "unit": text(description='number or name of the unit in its text; "lost" if the text itself is missing'),
+        "unit": text(
+            description='number or name of the unit in its text; "lost" if the text or others of it are missing'
+        ),
         "text": text(description='claim, statement, fact, ...; "" where it is not known which there are'),
         "value": number(nullable=True, description="a share, unless the metric has other bounds; null: failed"),
         "verdict": text(nullable=True, description="the judge's word, where it says more than the value"),

@@ -4,6 +4,7 @@ A verdict has a value, from 0 to 1 unless its metric has other bounds; a failed 
 of its text, and is counted.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -39,8 +40,8 @@ class Metric:
     the weights of the units that count, to which they add alike; or no score of a text, as the units of all are pooled.
     ``bounds``: the least and the largest value of a text. ``pooled``: the units of all sections and of all texts are
     also put together. ``ranged``: a failed verdict may have been anything, rather than undefined. ``deviation``: with
-    the standard deviation over texts, where texts of which no unit is known are left out of the range. ``weights``:
-    the least and the largest weight of a unit whose weight is unknown.
+    the standard deviation over texts. ``weights``: the least and the largest weight of a unit whose weight is unknown.
+    ``common``: the units are those of the document, the same for all systems.
 
     ``meaning``: what it says, for people; ``label``: its name on the page of an evaluation, which shows it first.
     ``as_percent``: where it is a share, it is shown so. ``removal``: what becomes of it as facts are removed from a
@@ -58,6 +59,7 @@ class Metric:
     ranged: bool = True
     deviation: bool = False
     weights: Bounds = SHARE
+    common: bool = False
     meaning: str = ""
     label: str = ""
     as_percent: bool = True
@@ -125,7 +127,8 @@ def figures(
     The mean over texts, pooled over their units (``..._pooled``), and their standard deviation (``..._std``). Texts
     without a score are left out and counted as unscored, as pooled are verdicts. Where verdicts failed, ``..._bounds``
     has the range over all that they may be, texts without a score included; unscored are all texts with a failed
-    verdict. ``clusters`` names the cluster of a document, whose scores vary together; by default each is its own.
+    verdict. Sums and pooled shares have none where nobody knows which units a text has. ``clusters`` names the cluster
+    of a document, whose scores vary together; by default each is its own.
     """
     rows = list[Row]()
     for key, own in _texts(verdicts, metrics).groupby(KEY, sort=True):
@@ -143,17 +146,19 @@ def _figures(
     of = None if clusters is None else scored["document"].map(clusters)
     lost = len(texts) - len(scored)
     mean = mean_row(name, scored["value"], bounds=metric.bounds, clusters=of, unscored=lost, **named)
-    rows = [mean]
+    rows, countable = [mean], not texts["lost"].any()
     pooled = ratio_row(f"{name}_pooled", texts["sum"], texts["known"], unscored=failed, **named)
     if metric.pooled:
-        rows += [pooled, *(bounds_rows(pooled) if metric.ranged else [])]
+        rows += [pooled, *(bounds_rows(pooled) if metric.ranged and countable else [])]
     if metric.deviation:
-        rows.append(deviation_row(f"{name}_std", scored["value"], unscored=lost, **named))
+        apart = (scored["value"] - scored["value"].median()).round(9)  # else equal scores vary by their rounding
+        spread = deviation_row(f"{name}_std", apart, unscored=lost, **named)
+        least, most = metric.bounds or (-math.inf, math.inf)
+        rows.append({**spread, "high": min(spread["high"], (most - least) / 2)})
     uncertain = texts["most"] > texts["least"]
-    within = texts[~texts["lost"]] if metric.deviation else texts
-    if metric.ranged and uncertain[within.index].any():
+    if metric.ranged and uncertain.any() and (countable or metric.kind == "mean"):
         partly = {**mean, "unscored": int((texts["value"].isna() | uncertain).sum())}
-        rows += bounds_rows(partly, within["least"], within["most"])
+        rows += bounds_rows(partly, texts["least"], texts["most"])
     return rows
 
 
@@ -170,7 +175,7 @@ def _texts(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
     """Every text by document and `KEY`: its value (null: nothing was judged), the least and the most that it may be.
 
     ``ceiling``: its value if every unit counted; ``sum``, ``known`` and ``failed`` are of its units; ``lost``: whether
-    none is known.
+    not all of these are known.
     """
     rows = _values(verdicts, metrics)
     parts = [_by_text(own, metrics[str(name)]) for name, own in rows.groupby("metric", sort=True)]
@@ -189,7 +194,7 @@ def _by_text(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     ends = metric.bounds if metric.bounds is not None and metric.kind == "mean" else SHARE
     for name, end, weight in zip(("least", "most"), ends, weights, strict=True):
         of_units = (value.fillna(end) * weight).groupby(groups)
-        found[name] = of_units.mean() if metric.kind == "mean" else of_units.sum()
+        found[name] = of_units.mean().mask(found["lost"], end) if metric.kind == "mean" else of_units.sum()
     if metric.kind in ("sum", "weight"):
         found["value"], found["ceiling"] = size * found["value"], size.astype(float)
     if metric.kind == "weight":
@@ -203,8 +208,19 @@ def _by_text(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
 
 
 def _values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
-    """`unit_values`, with those that are pooled of texts judged by section repeated under item "all"."""
-    rows = unit_values(verdicts, metrics)
+    """`unit_values`, with those that are pooled of texts judged by section repeated under item "all".
+
+    A lost text has the units that another system's has, failed, where these are of the document.
+    """
+    rows, by = unit_values(verdicts, metrics), ["document", "condition", "item", "metric"]
+    common = rows[rows["metric"].isin([name for name, metric in metrics.items() if metric.common])]
+    is_lost = common["unit"].eq(LOST) & common.groupby([*by, "system"])["unit"].transform("size").eq(1)
+    lost, judged = common[is_lost], common[~is_lost]
+    if len(lost) and len(judged):
+        first = judged[judged["system"] == judged.groupby(by)["system"].transform("first")]
+        units = lost[[*by, "system"]].reset_index().merge(first.drop(columns="system"), on=by)
+        units = units.assign(value=math.nan, verdict=None)
+        rows = pd.concat([rows.drop(units["index"]), units[rows.columns]], ignore_index=True)
     whole = rows["item"].eq(WHOLE).groupby([rows[name] for name in ("document", "system", "condition", "metric")])
     pooled = rows["metric"].isin([name for name, metric in metrics.items() if metric.pooled])
     together = rows[pooled & ~whole.transform("any").astype(bool)]

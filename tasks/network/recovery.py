@@ -140,12 +140,14 @@ def _summary_rows(
 
 
 def _distance_rows(rows: list[Row], system: str) -> list[Row]:
+    """Mean error of the parameters that records bear on, and coverage of those with an interval; others: unscored."""
     truth = {row["item"]: row["value"] for row in rows if row["system"] == TRUE}
     mine = [row for row in rows if row["system"] == system]
-    errors = np.array([abs(row["value"] - truth[row["item"]]) for row in mine])
-    shared: Row = {"system": system, "item": "all", "n": len(mine)}
-    distances = [metric_row("mean absolute error", errors.mean(), **shared)] if mine else []
+    errors = [abs(row["value"] - truth[row["item"]]) for row in mine if row["n"]]
     covered = [row["low"] <= truth[row["item"]] <= row["high"] for row in mine if not np.isnan(row["low"])]
-    if covered:
-        distances.append(metric_row("share of intervals that hold the truth", float(np.mean(covered)), **shared))
-    return distances
+    measured = {"mean absolute error": errors, "share of intervals that hold the truth": covered}
+    return [
+        metric_row(name, float(np.mean(one)), n=len(one), unscored=len(mine) - len(one), system=system, item="all")
+        for name, one in measured.items()
+        if one
+    ]

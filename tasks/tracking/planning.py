@@ -14,10 +14,10 @@ import pandas as pd
 
 from schemas.tables.metrics import METRICS
 from tasks.progress import progress
-from tasks.statistics.intervals import SHARE, mean_interval
+from tasks.statistics.intervals import mean_interval
 from tasks.statistics.sign_flips import FEWEST, LEVEL
 from tasks.tracking.comparison import compare_systems
-from tasks.tracking.measures import SHARES, Measure
+from tasks.tracking.measures import ANY, Measure
 
 STUDIES = 100
 """Studies of each size: a power of 80% is known to within 8 points."""
@@ -36,12 +36,14 @@ def half_widths(scores: pd.DataFrame, sizes: Sequence[int], *, seed: int, studie
     with progress("plan", len(groups), "mean") as count:
         for key, group in groups:
             values = group["value"].to_numpy(dtype=float)
-            bounds = SHARE if key[-1] in SHARES and values.min() >= 0 and values.max() <= 1 else None
+            bounds = Measure(key, np.arange(len(values)), values).bounds
             found = {"system": key[1], "metric": key[4], "item": key[3]}
             found |= {"documents": len(values), "mean": values.mean()}
             for size in sizes:
                 drawn = [values[_study(len(values), size, rng)] for _ in range(studies)]
-                ends = [mean_interval(one, bounds=bounds) for one in drawn]
+                if np.ptp(values) == 0:  # no variance that fewer documents would make up for
+                    drawn = [np.repeat(values[:1], size)]
+                ends = [mean_interval(one, bounds=None if bounds == ANY else bounds) for one in drawn]
                 enough = len(values) >= FEWEST
                 found[str(size)] = float(np.mean([(high - low) / 2 for _, low, high in ends])) if enough else np.nan
             rows.append(found)

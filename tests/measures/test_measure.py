@@ -26,7 +26,7 @@ SHARE = {"kept": Metric()}
 
 def verdicts(*texts: tuple[float | None, ...], **more: Any) -> pd.DataFrame:
     """VERDICTS of one system: the values of each document's units."""
-    of = {"system": "s", "condition": "c", "item": "all", "metric": "kept", "text": ""} | more
+    of = {"system": "s", "condition": "c", "item": "all", "metric": "kept", "text": "unit"} | more
     return VERDICTS.validate(
         verdict_table(
             [
@@ -112,14 +112,53 @@ def test_failed_verdicts_add_to_a_sum_and_to_a_sum_of_weights_as_the_others_do()
     assert unscored_documents(table, {"weight": WEIGHT}).tolist() == [1]
 
 
-def test_a_deviation_stands_beside_the_mean_and_lost_texts_have_no_bounds() -> None:
-    table = verdicts((1, 1), (1, 0), (None,)).assign(unit=["0", "1", "0", "1", LOST])
+def without_the_last(table: pd.DataFrame, system: str = "s") -> pd.DataFrame:
+    """``table`` whose last text is missing, of the ``system``."""
+    last = table["document"].eq(table["document"].max())
+    lost = table[last].head(1).assign(unit=LOST, text="", value=None, verdict=None)
+    return pd.concat([table[~last], lost], ignore_index=True).assign(system=system)
+
+
+def test_the_least_and_the_most_are_of_units_that_are_known_from_another_system() -> None:
+    # Eight texts of five units, of which s has 1 of each and t misses the last: 7 of 40 to 12 of 40.
+    whole = verdicts(*[(1, 0, 0, 0, 0)] * 8)
+    both = pd.concat([whole, without_the_last(whole, "t")])
+
+    def bounds(table: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+        rows = figures(table, {"kept": metric}, stage="t", seed=1, provenance="p").set_index(["system", "metric"])
+        return rows[rows.index.get_level_values("metric").str.endswith("_bounds")]
+
+    pooled = bounds(both, Metric(common=True)).loc[("t", "kept_pooled_bounds")]
+    assert pooled[["low", "high", "n", "unscored"]].tolist() == [7 / 40, 12 / 40, 40, 5]
+    weighed = Metric(kind="weight", bounds=COUNT, pooled=False, common=True)
+    of_sum = bounds(both.assign(weight=0.5), weighed).loc[("t", "kept_bounds")]
+    assert of_sum[["low", "high", "n", "unscored"]].tolist() == [3.5 / 8, 6 / 8, 8, 1]
+    partly = verdicts(*[(1, 0, 0, 0, 0)] * 7, (1, None)).assign(system="t")
+    partly.loc[partly.index[-1], ["unit", "text"]] = LOST, ""
+    for table, metric in ((both, Metric()), (without_the_last(whole, "t"), Metric(common=True)), (partly, Metric())):
+        found = bounds(table, metric)
+        assert found.index.tolist() == [("t", "kept_bounds")], "nobody knows the number of units"
+        assert found[["low", "high", "n"]].to_numpy()[0] == pytest.approx([1.4 / 8, 2.4 / 8, 8])
+
+
+def test_a_deviation_stands_beside_the_mean_and_sums_over_lost_texts_have_no_bounds() -> None:
+    table = without_the_last(verdicts((1, 1), (1, 0), (None,)))
     rows = METRICS.validate(figures(table, {"sum": SUM}, stage="t", seed=1, provenance="p")).set_index("metric")
     assert rows.index.tolist() == ["sum", "sum_std"] and rows["value"].tolist() == [1.5, 0.5]
     assert rows[["n", "unscored"]].to_numpy().tolist() == [[2, 1]] * 2
     assert rows.loc["sum_std", ["low", "high"]].isna().all(), "of two values"
     eight = figures(verdicts(*[(1,) * at for at in range(1, 9)]), {"s": SUM}, stage="t", seed=1, provenance="p")
     assert (eight["low"] < eight["value"]).all() and (eight["value"] < eight["high"]).all()
+
+
+def test_a_deviation_has_an_interval_within_reason() -> None:
+    """Rounding of 13 equal shares made one of 2e-31 to 9e27; no share deviates by more than a half."""
+    outlier = verdicts((1,), *[(1, 1, 1, 1, 1, 0)] * 13)
+    halves = verdicts(*[(1,), (0,)] * 4)
+    for table, least, most in ((outlier, 0.02, 0.08), (halves, 0.2, 0.5)):
+        rows = figures(table, {"s": Metric(of="kept", deviation=True)}, stage="t", seed=1, provenance="p")
+        spread = rows.set_index("metric").loc["s_std"]
+        assert least < spread["low"] < spread["value"] <= spread["high"] <= most
 
 
 def test_a_pooled_metric_is_of_some_units_and_of_no_single_text() -> None:

@@ -15,12 +15,14 @@ from tasks.measures.overlap.measure import judge
 from tasks.measures.overlap.scoring import (
     EMPTY_PART,
     Words,
+    agreement_rows,
     bert_score,
     beside_claims,
     has_words,
     overlap_rows,
     part_texts,
     rouge,
+    score_correlations,
     score_outputs,
     score_texts,
     section_rouge,
@@ -109,6 +111,11 @@ def test_scores_of_systems_are_means_and_absent_metrics_are_listed_with_their_re
     claims = pd.DataFrame({"document": ["1", "2"], "system": "a", "item": "all", "metric": "claim_recall", "value": 1})
     together = beside_claims(scored, claims).set_index(["document", "system"])["claim_recall"]
     assert together.isna().to_dict() == {("1", "a"): False, ("2", "a"): False, ("1", "b"): True, ("2", "b"): True}
+    about = {"stage": "s", "seed": 1, "condition": "c", "provenance": "p"}
+    agreed = agreement_rows(beside_claims(scored, claims), **about).query("item == 'rouge1_r and claim_recall'")
+    assert agreed[["system", "n", "unscored"]].to_numpy().tolist() == [["notes", 2, 2], ["systems", 1, 1]]
+    own = score_correlations(beside_claims(scored, claims), {"recall": "claim_recall"}, ["bleu"], **about)
+    assert own.groupby("system")[["n", "unscored"]].first().to_numpy().tolist() == [[2, 0], [0, 2]]
 
 
 def test_a_missing_output_and_a_reference_without_words_have_no_value() -> None:

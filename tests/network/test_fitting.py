@@ -150,3 +150,17 @@ def test_no_interval_of_a_log_likelihood_reaches_above_zero() -> None:
     table = recovery_table(RESPIRATORY, sample(RESPIRATORY, 10, 7), Network(draws=100, held_out=500), 7)
     rows = table[table["metric"].str.endswith("log-likelihood per record")]
     assert len(rows) == 6 and rows["high"].max() == 0 and (rows["high"] >= rows["value"]).all()
+
+
+def test_summaries_of_the_fit_count_the_parameters_that_they_are_of() -> None:
+    table = recovery_table(RESPIRATORY, sample(RESPIRATORY, 40, 7), Network(draws=100, held_out=200), 7)
+    rows = table[table["metric"] == "parameter"].set_index("system")
+    found, truth = table[table["item"] == "all"].set_index(["system", "metric"]), rows.loc["true"].set_index("item")
+    for system in ("K2 counts", "maximum likelihood"):
+        own = rows.loc[system]
+        counted = {"mean absolute error": own["n"] > 0, "share of intervals that hold the truth": own["low"].notna()}
+        for metric, known in counted.items():
+            expected = [[known.sum(), (~known).sum()]] if known.any() else []
+            assert found.reindex([(system, metric)])[["n", "unscored"]].dropna().to_numpy().tolist() == expected
+        apart = (own.set_index("item")["value"] - truth["value"]).dropna()[own["item"][own["n"].gt(0).to_numpy()]]
+        assert found.loc[(system, "mean absolute error"), "value"] == pytest.approx(apart.abs().mean())

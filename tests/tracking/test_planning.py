@@ -6,7 +6,7 @@ import pytest
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES
-from tasks.statistics.intervals import mean_interval
+from tasks.statistics.intervals import COUNT, mean_interval
 from tasks.tracking.comparison import compare_systems
 from tasks.tracking.planning import half_widths, powers
 
@@ -57,6 +57,17 @@ def test_what_too_few_documents_of_the_pilot_have_is_not_planned() -> None:
     for table in (widths, found):
         assert table["8"].isna().tolist() == table["metric"].eq("claim_precision").tolist()
     assert found["8"].max() == 1
+
+
+def test_scores_that_are_all_alike_have_the_half_width_of_an_evaluation() -> None:
+    alike = pd.concat(
+        [scores(np.zeros(16), np.ones(16)), scores(np.full(16, 4), np.full(16, 5)).assign(metric="words")]
+    )
+    planned = half_widths(alike, [16, 50], seed=1, studies=5).set_index("metric")
+    for metric, value, bounds in (("claim_recall", 0, (0, 1)), ("words", 4, COUNT)):
+        for size in (16, 50):
+            _, low, high = mean_interval([value] * size, bounds=bounds)
+            assert planned.loc[metric, str(size)].iloc[0] == pytest.approx((high - low) / 2)
 
 
 @pytest.mark.soak

@@ -54,6 +54,7 @@ CITATION_METRICS = ("citation_recall", "citation_precision")
 METRICS: Metrics = {
     "claim_recall": Metric(
         removal="falls",
+        common=True,
         compared=True,
         task="claims",
         label="claim recall",
@@ -81,7 +82,11 @@ METRICS: Metrics = {
 _IN_PART = "{} in which a claim that is found in part counts half"
 GRADED: Metrics = {
     f"{name}_graded": Metric(
-        of=name, words=DEGREES, label="- in degrees", meaning=_IN_PART.format(name.replace("_", " "))
+        of=name,
+        words=DEGREES,
+        common=METRICS[name].common,
+        label="- in degrees",
+        meaning=_IN_PART.format(name.replace("_", " ")),
     )
     for name in CLAIM_METRICS
 }
@@ -208,7 +213,8 @@ async def judge_sides(
         units = list(zip(own.claims, verdicts.units, strict=True))
         units += [] if lacking is None else [("", UNKNOWN)]
         for at, (text, (value, why, word)) in enumerate(units):
-            rows.append({**side.about, "unit": str(at), "text": text, "value": value, "verdict": word, "reason": why})
+            unit = str(at) if text else LOST
+            rows.append({**side.about, "unit": unit, "text": text, "value": value, "verdict": word, "reason": why})
     return rows, unscored
 
 

@@ -207,7 +207,10 @@ def recorded_rows(
         figures(judged.assign(condition=judge), METRICS, **made_by),
         metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),
         differences(verdicts_of(scored[["document", "system", *WORDS]]), WORDS, **{**made_by, "provenance": COMPUTED}),
-        agreement_rows(beside_claims(scored, means), condition=f"agreement of metrics, {judge}", **made_by),
+        # all that was asked has a score; precision was asked of some documents only
+        agreement_rows(beside_claims(scored, means), condition=f"agreement of metrics, {judge}", **made_by).assign(
+            unscored=0
+        ),
         section_preferences(claims, documents, (), seed=seed, provenance=judge).assign(
             condition=f"preferences of metrics, {judge}"
         ),

@@ -50,7 +50,7 @@ OMITTED, GRADED, UNIQUE, DIAGNOSES = "omitted", "importance", "uniqueness", "dif
 """Metrics of the verdicts: of each output's facts; of the source's, by category (truth: by the network); its facts in
 sub-clusters; its diagnoses, the most likely first. The weight of a fact is what its omission counts."""
 # --8<-- [start:metrics]
-_OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True, "compared": True}
+_OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True, "common": True, "compared": True}
 OMISSIONS: Metrics = {
     "omission_count": Metric(
         **_OF_FACTS, kind="sum", bounds=COUNT, meaning="number of the source's facts that an output omits"

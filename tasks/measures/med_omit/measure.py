@@ -48,7 +48,8 @@ def overlap_correlations(
     merged = wide.merge(summaries, on=["document", "system"])
     overlap, _ = score_texts([references[name] for name in merged["document"]], merged["summary"].tolist(), params)
     joined = pd.concat([merged.drop(columns="summary"), overlap], axis=1)
-    return score_correlations(joined, CORRELATED, correlated(joined), stage=NAME, **about)
+    rows = score_correlations(joined, CORRELATED, correlated(joined), stage=NAME, **about)
+    return rows.assign(unscored=len(references) - rows["n"])
 
 
 SYSTEMS = {"gpt-4": "GPT-4 (zero-shot, ACI-BENCH)", "gpt-3.5-turbo": "ChatGPT (zero-shot, ACI-BENCH)"}
@@ -124,7 +125,7 @@ def _figures(
     about = {**made, "condition": params.med_omit.variant}
     rows = overlap_correlations(verdicts, tables["summaries"], references, params.overlap, **about)
     untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
-    rows = rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
+    rows = rows.assign(value=rows["value"].mask(untested))
     return pd.concat([found, rows], ignore_index=True)
 
 

@@ -44,16 +44,13 @@ def _figures(
     plan: Plan, _: Params, documents: Sequence[Document], tables: Tables, scores: pd.DataFrame, made: Made
 ) -> pd.DataFrame:
     """METRICS, absent metrics, and the agreement of overlap with claim recall and precision of whole texts."""
-    verdicts, referenced = tables[NAME], sum(document.reference is not None for document in documents)
+    verdicts = tables[NAME]
     absent = dict(tables["absent"].drop_duplicates().itertuples(index=False, name=None))
     whole = verdicts[verdicts["item"] == WHOLE].pivot(index=["document", "system"], columns="metric", values="value")
     shared: dict[str, Any] = {"stage": NAME, "seed": made["seed"]}
     together = beside_claims(whole.reset_index(), scores)
     about = {**shared, "condition": "agreement of metrics", "provenance": made["provenance"]}
-    agreement = agreement_rows(together, **about)
-    of = {"notes": referenced * len(plan.systems), "systems": len(plan.systems)}
-    agreement = agreement.assign(unscored=agreement["system"].map(of).astype(int) - agreement["n"])
-    return pd.concat([overlap_rows(verdicts, absent, **shared), agreement], ignore_index=True)
+    return pd.concat([overlap_rows(verdicts, absent, **shared), agreement_rows(together, **about)], ignore_index=True)
 
 
 MEASURE = Declared(

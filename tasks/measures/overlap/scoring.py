@@ -295,7 +295,8 @@ def agreement_rows(scores: pd.DataFrame, **about: Any) -> pd.DataFrame:
     """Kendall's tau-b between every two metrics of each group (recall-based, precision-based), over notes and systems.
 
     ``scores`` has one row per note and system: ``document``, ``system`` and a column per metric. The unit is a row for
-    notes, whose interval is over documents, and a system's mean for systems. ``about``: shared columns of METRICS.
+    notes, whose interval is over documents, and a system's mean for systems; those without both scores are unscored.
+    ``about``: shared columns of METRICS.
     """
     rows = []
     for names in (RECALL, PRECISION):
@@ -305,7 +306,8 @@ def agreement_rows(scores: pd.DataFrame, **about: Any) -> pd.DataFrame:
             item = f"{one} and {other}"
             for over, table, clusters in (("notes", pair, pair["document"]), ("systems", means, None)):
                 tau = correlation_interval(table[one], table[other], "kendall", clusters=clusters)
-                rows.append(metric_row("kendall", *tau, n=len(table), system=over, item=item))
+                lost = (len(scores) if over == "notes" else scores["system"].nunique()) - len(table)
+                rows.append(metric_row("kendall", *tau, n=len(table), unscored=lost, system=over, item=item))
     return metric_table(rows, **about)
 
 
@@ -319,7 +321,8 @@ def score_correlations(
             pair = group[[column, name]].dropna()
             one, two = pair[column].to_numpy(dtype=float), pair[name].to_numpy(dtype=float)
             defined = len(one) > 2 and np.unique(one).size > 1 and np.unique(two).size > 1
-            about_pair: Row = {"n": len(one), "system": str(system), "item": f"{other} and {name}"}
+            about_pair: Row = {"n": len(one), "unscored": len(group) - len(one), "system": str(system)}
+            about_pair["item"] = f"{other} and {name}"
             for kind, measure in kinds:
                 value, p = (float(number) for number in measure(one, two)) if defined else (NAN, NAN)
                 rows += [metric_row(kind, value, **about_pair), metric_row(f"{kind}_p", p, **about_pair)]

@@ -55,7 +55,8 @@ def main(
             raise SourceError(f"{evaluation}: no two systems have scores of one document; differences are of pairs")
         enough = found[[str(size) for size in sizes]] >= POWER
         _print(found.assign(**{f"{POWER:.0%} from": enough.idxmax(axis=1).where(enough.any(axis=1))}))
-    print(f"\nEach allows for what the pilot leaves open (-: fewer than {FEWEST} documents); a larger one says more.")
+    none = f"-: fewer than {FEWEST} documents, or no such size"
+    print(f"\nEach allows for what the pilot leaves open ({none}); a larger one says more.")
 
 
 def _print(table: pd.DataFrame) -> None:

@@ -247,7 +247,8 @@ def print_card(
         known = {*zip(changes["judge"], changes["task"], strict=True)}
         asked = judged_by_models(card[card["metric"] == "answered"])[["system", "condition"]]
         new = [": ".join(one) for one in asked.itertuples(index=False, name=None) if one not in known]
-        other += [f"not compared, as the earlier card has no such cases: {'; '.join(new)}"] if new else []
+        without = "not compared, as the earlier card has no judge of this name with such cases: "
+        other += [without + "; ".join(new)] if new else []
     found = requirements(card, required, CHANGE_NAMES)
     said = [*worse, *other, *(f"required, {state}: {line}" for state, line in found)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))

@@ -142,7 +142,7 @@ def label_plans(card: pd.DataFrame, items: int, *, seed: int) -> list[str]:
     for (judge, task), rows in rates.groupby(["system", "condition"], sort=True):
         found = rows.dropna(subset="low").set_index("metric")
         if len(found) < 2 or found["low"].sum() <= 1:
-            lines.append(f"{judge}, {task}: saves no label, as its rates may be no better than a coin's")
+            lines.append(f"{judge}, {task}: saves no label, as a coin is no worse at the low ends of its rates")
             continue
         cases = f"{found['n']['sensitivity']} and {found['n']['specificity']} cases"
         for share in TRUE_SHARES:

@@ -200,6 +200,8 @@ def _by_text(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     if metric.kind == "weight":
         counted = rows[value > 0].groupby(groups)["weight"].agg(lambda one: one.mean())
         found["value"] = (found["value"] * counted).where(found["value"] > 0, found["value"])
+        # Else, where no unit has a weight, only texts in which none counts would have a value, 0.
+        found["value"] = found["value"].where(rows.groupby(groups)["weight"].count() > 0)
         found["ceiling"] = rows.groupby(groups)["weight"].agg(lambda one: one.sum(skipna=False))
     if metric.kind == "pooled":
         found["value"] = found["value"].mask(size > 0)

@@ -247,9 +247,9 @@ def differences_of(p: PairedMeasure) -> Differences:
         if of_seeds[0] > 0:  # as `_share`, for the difference of the means of two independent samples
             whole = sum(float(x.mean(axis=1).var()) / len(x) for x in (a, b))
             free = sum(_between_seeds(x) / len(x) for x in (a, b))
-            share = 1.0 if whole <= _TINY**2 else float(np.clip(free / whole, 0, 1))
+            share = _limited(free, whole, of_seeds[0])
         return Differences(records, _signed_deviations(a.mean(axis=1), b.mean(axis=1)), share, *added)
-    share = _share(a, b) if of_seeds[0] > 0 else 1.0
+    share = _share(a, b, of_seeds[0]) if of_seeds[0] > 0 else 1.0
     return Differences(3 * p.a.records, b.mean(axis=1) - a.mean(axis=1), share, *added)
 
 
@@ -281,18 +281,24 @@ def _signed_deviations(a: Floats, b: Floats) -> Floats:
     return np.concatenate([(centre - a) * total / len(a), (b - centre) * total / len(b)])
 
 
-def _share(a: Floats, b: Floats) -> float:
+def _share(a: Floats, b: Floats, of_seeds: float) -> float:
     """Fraction of the variance of mean differences over records that is free of the noise of single seeds.
 
-    A seed's effect on single records appears in the variance over records and again between seeds. It is independent
-    between seeds, so the covariance between different seeds is free of it (two-way random effects).
+    A seed's effect on single records appears in the variance over records and again between seeds (``of_seeds``). It is
+    independent between seeds, so the covariance between different seeds is free of it (two-way random effects).
     """
     whole = float(np.var(b.mean(axis=1) - a.mean(axis=1)))
-    if whole <= _TINY**2:
-        return 1.0
     centred = [x.mean(axis=1) - x.mean() for x in (a, b)]
     between = 2 * float((centred[0] * centred[1]).mean())
-    return float(np.clip((_between_seeds(a) + _between_seeds(b) - between) / whole, 0, 1))
+    return _limited(_between_seeds(a) + _between_seeds(b) - between, whole, of_seeds * len(a))
+
+
+def _limited(free: float, whole: float, of_seeds: float) -> float:
+    """The fraction ``free`` of a variance: what is taken from it is no more than ``of_seeds``, which is added again.
+
+    Few seeds may agree by chance; without the limit, neither records nor seeds would then have a variance.
+    """
+    return 1.0 if whole <= _TINY**2 else float(np.clip(free / whole, max(1 - of_seeds / whole, 0), 1))
 
 
 def _between_seeds(x: Floats) -> float:

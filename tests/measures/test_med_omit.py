@@ -24,6 +24,7 @@ from tasks.measures.med_omit.fact_score import (
 )
 from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED, REMOVED, UNIQUE, corrupt_summaries, judge
 from tasks.measures.med_omit.judging import METRICS as OMITTED_METRICS
+from tasks.measures.med_omit.measure import graded_weights
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.inference import posterior
@@ -80,6 +81,9 @@ def test_a_document_sums_the_weights_of_its_omitted_facts() -> None:
     assert scores_of(partly([True] * 3, weights))["omission_weight"] == pytest.approx(1.6)
     assert scores_of(partly([False], [1.0]))["omission_weight"] == 0
     assert "omission_weight" not in scores_of(partly([True], [None]))
+    nothing_omitted = partly([False, False], [None, None])
+    assert "omission_weight" not in scores_of(nothing_omitted), "else only such texts would be scored, with 0"
+    assert graded_weights(nothing_omitted, 0.5)["value"].isna().all()
 
 
 def test_differentials_differ_by_lost_added_and_shifted_diagnoses() -> None:

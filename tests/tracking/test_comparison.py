@@ -355,6 +355,19 @@ def test_the_share_free_of_the_noise_of_seeds_by_hand() -> None:
     assert differences_of(paired(np.zeros((4, 1)), of_b[:, :1])).share == 1
 
 
+def test_two_seeds_that_agree_by_chance_leave_the_variance_of_records() -> None:
+    """Each seed gains on a record of its own, by the same: seeds do not vary, and records not together."""
+    a, b = np.zeros((16, 2)), np.zeros((16, 2))
+    b[0, 0] = b[1, 1] = 1.0
+    b[2:, :] = a[2:, :] = np.arange(14.0)[:, None] % 2
+    found = differences_of(paired(a, b))
+    assert found.added_variance == 0 or found.share == pytest.approx(1)
+    b[1, 1] += 1e-6  # as rounding does
+    assert differences_of(paired(a, b)).share == pytest.approx(1, abs=1e-6)
+    row = compare([paired(a, b)], seed=1).iloc[0]
+    assert row["p"] > 0.25 and row["low"] < 0 < row["high"]
+
+
 def test_the_interval_of_a_share_that_a_user_defines_ends_at_one() -> None:
     rows = [(n, system, value) for n in range(8) for system, value in (("a", 1.0), ("b", 0.0 if n else 1.0))]
     frame = pd.DataFrame(rows, columns=["record", "system", "value"]).assign(stage="own", condition="own", item="all")

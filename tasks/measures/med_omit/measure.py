@@ -69,12 +69,13 @@ def graded_weights(verdicts: pd.DataFrame, part_weight: float) -> pd.DataFrame:
     """The weight of each summary, in which a fact that is omitted in part counts ``part_weight`` of its score.
 
     The paper counts every omission in full and leaves degrees to future work (Section 3). It is nan where a fact
-    without a judgement or an omitted fact without a score may add to it.
+    without a judgement or an omitted fact without a score may add to it, and where no fact has a score.
     """
     facts = verdicts[verdicts["metric"] == OMITTED]
     degree = facts["verdict"].eq("part").map({True: part_weight, False: 1.0})
     values = (facts["weight"] * degree).mask(facts["value"].eq(0), 0.0).mask(facts["value"].isna())
-    sums = values.groupby([facts["document"], facts["system"]]).sum(skipna=False)
+    texts = [facts["document"], facts["system"]]
+    sums = values.groupby(texts).sum(skipna=False).where(facts["weight"].groupby(texts).count() > 0)
     return sums.reset_index(name="value").assign(metric=WEIGHT_GRADED)
 
 

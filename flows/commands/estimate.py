@@ -20,9 +20,8 @@ def print_estimates(params: Params, pipeline: Path, *, only: Collection[str] | N
     lines, failed = estimates(params, pipeline, only)
     counted = f"all stages of {pipeline}" if only is None else "the stages that would be rebuilt"
     unknown = [f"unknown: {name}, whose rehearsal failed: {reason}" for name, reason in failed.items()]
-    print_lines(
-        lines, [f"all: the calls of {counted}; those of the simulator cost nothing, nor do stored replies", *unknown]
-    )
+    all_of = f"all: the calls of {counted}, scaled from a few documents or patients and so not exact"
+    print_lines(lines, [f"{all_of}; those of the simulator cost nothing, nor do stored replies", *unknown])
     print_ledger(params)
 
 

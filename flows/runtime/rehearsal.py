@@ -38,9 +38,9 @@ from tasks.progress import progress, unseen
 from tasks.tracking.lineage import CODE_STAGE
 from tasks.transport.inspection import counted
 
-JUDGED = "judged"
+JUDGED, BY_NOTES = "judged", "patients_by_notes"
 SIZES = {
-    *("records", "notes", "pool", "patients", JUDGED, "patients_by_notes", "planted_questions"),
+    *("records", "notes", "pool", "patients", JUDGED, BY_NOTES, "planted_questions"),
     *("each", "assertions", "with_symptoms", "without_symptoms"),
 }
 """Names of params that say how many are drawn. In a section, all are made smaller by the same factor."""
@@ -89,9 +89,11 @@ def fewer(params: Params, most: int = FEW) -> Params:
             by = min(patients // most, len(long) or patients)  # one with many visits stays
         by = max(by, 1)
         few: dict[str, Any] = {
-            size: [max(1, one // by) for one in of] if isinstance(of, list) else max(1, of // by)
+            size: [max(min(one, 1), one // by) for one in of] if isinstance(of, list) else max(1, of // by)
             for size, of in sizes.items()
         }
+        if BY_NOTES in few:  # a few records have a patient with one note, if none with more
+            few[BY_NOTES][0] = few[BY_NOTES][0] or max(few[BY_NOTES])
         if name == "visits":
             few["long_visits"] = long[(len(long) - 1) // 2 :: by]
         if few:
@@ -103,13 +105,18 @@ def _sizes(section: object) -> dict[str, Any]:
     return {name: of for name, of in section if name in SIZES and of} if isinstance(section, Section) else {}
 
 
-def share(whole: Params, few: Params, listed: Collection[str]) -> float | None:
-    """How often the sizes that a stage lists, by ``few``, go into those by ``whole``; None where it lists none."""
+def share(whole: Params, few: Params, listed: Collection[str], drawn: int = 0) -> float | None:
+    """How often the sizes that a stage lists, by ``few``, go into those by ``whole``; None where it lists none.
+
+    ``drawn``: the patients of the stage. A few records have fewer with several notes than ``few`` asks for.
+    """
     found = []
     for name, section in whole:
         sizes = [size for size in _sizes(section) if {name, f"{name}.{size}"} & {*listed}]
         sizes = [JUDGED] if JUDGED in sizes else sizes  # some of those that are written
-        if sizes:
+        if BY_NOTES in sizes:  # which stages without patients list, too
+            found += [max(1.0, _size(whole, name, BY_NOTES) / drawn)] if drawn else []
+        elif sizes:
             all_of, some = (sum(_size(params, name, size) for size in sizes) for params in (whole, few))
             found.append(all_of / some)
     return min(found, default=None)
@@ -119,7 +126,7 @@ def _size(params: Params, section: str, size: str) -> int:
     """A size; there are no more notes than records, nor patients with notes of records."""
     of = getattr(getattr(params, section), size)
     number = sum(of) if isinstance(of, list) else int(of)
-    return min(number, params.sample.records) if size in ("notes", "patients_by_notes") else number
+    return min(number, params.sample.records) if size in ("notes", BY_NOTES) else number
 
 
 @dataclass
@@ -129,12 +136,14 @@ class Sample:
     most: int | None = DOCUMENTS
     whole: int = 0
     part: int = 0
+    patients: int = 0
 
     def of(self, frames: Frames, by: str) -> Frames:
         """The tables with a few documents; tables by other columns are small already."""
+        values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
+        self.patients = len(values) if by == "patient" else self.patients
         if by != "document" or self.most is None:
             return frames
-        values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
         few = {*values[:: max(1, -(-len(values) // self.most))]}
         cut = {name: frame[frame[by].isin(few)] for name, frame in frames.items()}
         self.whole, self.part = self.whole + _length(frames), self.part + _length(cut)
@@ -211,7 +220,7 @@ async def run_small(
             stage.require_answers()
         except Exception as raised:
             error = raised
-        own = share(whole, few, files.params or ())
+        own = share(whole, few, files.params or (), stage.sample.patients)
         inner = min((times[other] for other in needs[name] if other in times), default=1.0)
         times[name] = stage.sample.times * (inner if own is None else own)
         used = stage.used_by_role()

@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 from flows.runtime import rehearsal
+from flows.runtime.chunks import Frames
 from flows.runtime.rehearsal import DOCUMENTS, Sample, estimates, fewer, share
 from flows.runtime.stage import Stage
 from schemas.errors import UnscoredError
-from schemas.params.llm import Price, Role
+from schemas.params import Params
+from schemas.params.llm import Price, Role, RoleName
+from tasks.llm.calls import Ask
 from tasks.transport.probing import PROBE_CALLS
 from tests.support.params import shipped
 from tests.support.rules import calls_of_rules, rules
@@ -94,10 +97,29 @@ def test_sections_shrink_in_proportion_and_patients_with_their_questions() -> No
     assert {name: share(whole, few, [name, "seed"]) for name in listed} == listed
     small = whole.model_copy(update={"sample": whole.sample.model_copy(update={"records": 50})})
     assert share(small, fewer(small), ["doclens.notes"]) == 10, "there are 50 notes to judge"
-    least, few = shipped(sample={"records": 10}), fewer(shipped())
-    asked = sum(few.note_qa.patients_by_notes) + few.note_qa.planted_questions
-    expected = (10 + least.note_qa.planted_questions) / asked
-    assert share(least, few, ["note_qa"]) == expected, "of 10 records, 10 patients can have notes"
+    least = shipped(sample={"records": 10})
+    assert share(least, fewer(least), ["note_qa"], 2) == 5, "of 10 records, 10 patients can have notes"
+    assert share(whole, few, ["note_qa", "summarise"]) == 6, "without patients of records"
+
+
+@pytest.mark.parametrize("by_notes", [[3, 0, 0], [3, 3, 3], [10, 10, 10], [0, 0, 5], [0, 0, 0]])
+def test_questions_are_scaled_by_the_patients_that_a_few_records_have(
+    by_notes: list[int], pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked(stage: Stage) -> None:
+        few = stage.params.note_qa.patients_by_notes
+        patients = pd.DataFrame({"patient": [f"p{n}" for n in range(sum(few[:2]))]})  # five records: none with three
+        await stage.in_chunks(ask_of_patients, {"patients": patients}, by="patient")
+
+    async def ask_of_patients(frames: Frames, ask: Callable[[RoleName], Ask], _: Params) -> Frames:
+        await ask("writer")(calls_of_rules(len(frames["patients"])))
+        return frames
+
+    deps = "deps: [fingerprints/writer.json], params: [note_qa]"
+    pipeline.write_text(f"stages: {{asked: {{cmd: vignette stage asked, {deps}, outs: [data/a]}}}}")
+    monkeypatch.setattr(rehearsal, "stage_function", {"asked": asked}.__getitem__)
+    lines, failed = estimates(shipped(note_qa={"patients_by_notes": by_notes}), pipeline, ["asked"])
+    assert (sum(line.estimate.calls for line in lines), failed) == (2 * sum(by_notes), {})
 
 
 def test_documents_are_sampled_and_scaled_by_their_length() -> None:

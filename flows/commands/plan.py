@@ -23,8 +23,11 @@ def main(
     ],
     documents: Annotated[str, typer.Option(help="Numbers of documents to plan for.")] = "25,50,100,200,400",
     metrics: Annotated[
-        str | None,
-        typer.Option(help="Comma-separated, or measures such as overlap; default: all that systems are compared by."),
+        list[str] | None,
+        typer.Option(
+            help="Comma-separated, may be repeated, or measures such as overlap; default: all that systems are "
+            "compared by."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Other studies for each seed.")] = 1,
 ) -> None:
@@ -35,7 +38,7 @@ def main(
     from tasks.tracking.planning import STUDIES, half_widths, powers, require_documents
 
     with of_form(str(evaluation), SCALARS):
-        scores = _chosen(_scores(evaluation), metrics, evaluation)
+        scores = _chosen(_scores(evaluation), ",".join(metrics) if metrics else None, evaluation)
     try:
         require_documents(scores)
     except ValueError as error:

@@ -326,7 +326,8 @@ def not_found(card: pd.DataFrame) -> list[str]:
                 f"{judge}: {len(lost)} of {of_loss} changes that should not matter cost no more right answers than "
                 f"chance would{order} (family-wise level {LEVEL}); by their intervals, none costs more than "
                 f"{100 * lost['high'].max():.1f} points or changes more than {percent(told['flipped_high'].max())} of "
-                f"answers (seen: at most {most}; each tested on {int(told['texts'].min())} or more texts)"
+                f"answers, failed ones counted as changed (seen: at most {most}; each tested on "
+                f"{int(told['texts'].min())} or more texts)"
             )
     return lines
 

@@ -44,7 +44,12 @@ def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
     assert capsys.readouterr().out == of_evaluation, "the metrics of a measure"
     more = pd.concat([table, *(table.assign(metric=name, stage="overlap") for name in ("rouge1_f", "rougeLsum_f"))])
     more.to_parquet(tmp_path / "tables" / "scores.parquet")
-    for options, named in (([], {"claim_recall", "rougeLsum_f"}), (["--metrics", "rouge1_f"], {"rouge1_f"})):
+    twice = ["--metrics", "rouge1_f", "--metrics", "claim_recall"]
+    for options, named in (
+        ([], {"claim_recall", "rougeLsum_f"}),
+        (twice[:2], {"rouge1_f"}),
+        (twice, {"rouge1_f", "claim_recall"}),
+    ):
         assert parser.run(["plan", str(tmp_path), "--documents", "10,60", *options]) == 0
         words = {*capsys.readouterr().out.split()}
         assert words & {"claim_recall", "rouge1_f", "rougeLsum_f"} == named, "as evaluate tests, or as named"

@@ -22,6 +22,7 @@ from tasks.measures.med_omit.form import (
     omission_form,
     omission_labels,
 )
+from tasks.measures.med_omit.judging import GRADED
 from tests.measures.med_omit_examples import differential, facts_judged
 from tests.support.params import shipped
 from tests.support.returned import file_of, validated
@@ -35,7 +36,9 @@ FACTS = [
 OMITTED = {"F0": True, "F1": False, "F2": False, "F3": True}
 JUDGED = pd.concat(
     [
-        facts_judged({**one, "document": "7", "omitted": {"s": OMITTED[str(one["fact"])]}} for one in FACTS),
+        facts_judged(
+            {**one, "document": "7", "weight": 0.5, "omitted": {"s": OMITTED[str(one["fact"])]}} for one in FACTS
+        ),
         differential("7", pneumonia="probable", asthma="possible", gout="unlikely"),
     ],
     ignore_index=True,
@@ -123,6 +126,17 @@ def test_facts_without_an_answer_are_unscored() -> None:
     assert set(between.itertuples(index=False, name=None)) == {(1, 2)}
     rows = agreement_with_judge(FORM.shown, given[:0], seed=1, provenance="p")
     assert rows["n"].eq(0).all() and rows["unscored"].eq(0).all(), "nobody was asked"
+
+
+def test_evidence_that_the_judge_failed_to_name_is_unscored_and_not_none() -> None:
+    given = FORM.validations({"a.json": _file("a", "no", "no", "no")})
+    failed = JUDGED.assign(weight=JUDGED["weight"].mask(JUDGED["metric"].eq(GRADED) & JUDGED["unit"].eq("F0")))
+    rows = METRICS.validate(agreement_with_judge(judged_facts(failed, "s"), given, seed=1, provenance="p"))
+    of = rows.set_index(["item", "metric"])[["n", "unscored"]].apply(tuple, axis=1)
+    assert of["supports", "mean_absolute_difference"] == (2, 1) == of["refutes", "absolute_difference_std"]
+    assert of["omission", "agreement"] == (3, 0)
+    none = agreement_with_judge(judged_facts(JUDGED.assign(weight=None), "s"), given, seed=1, provenance="p")
+    assert none.loc[none["item"].eq("supports"), ["n", "unscored"]].to_numpy().tolist() == [[0, 3], [0, 3]]
 
 
 def test_a_count_that_no_differential_has_is_refused() -> None:

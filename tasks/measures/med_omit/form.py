@@ -141,13 +141,19 @@ def omission_form(verdicts: pd.DataFrame, system: str, size: FormSample, *, seed
 
 
 def judged_facts(verdicts: pd.DataFrame, system: str) -> pd.DataFrame:
-    """Facts with a grade and a verdict on the system's summary, and of how many diagnoses each is evidence."""
+    """Facts with a grade and a verdict on the system's summary, and of how many diagnoses each is evidence.
+
+    The numbers are None where a step of grading failed, and with it the weight.
+    """
     of = {name: verdicts[verdicts["metric"] == name].rename(columns={"unit": "fact"}) for name in (OMITTED, GRADED)}
     mine = of[OMITTED][(of[OMITTED]["system"] == system) & of[OMITTED]["value"].notna()]
     mine = mine[["document", "fact"]].assign(omitted=mine["value"].astype(bool))
     graded = of[GRADED].dropna(subset="verdict").rename(columns={"verdict": "category"})
     evidence = graded["reason"].map(json.loads)
-    counts = {name: evidence.map(lambda listed, of=name: len(listed[of])) for name in ("supports", "refutes")}
+    counts = {
+        name: evidence.map(lambda listed, of=name: len(listed[of])).astype(object).where(graded["weight"].notna(), None)
+        for name in ("supports", "refutes")
+    }
     return graded[["document", "fact", "text", "category"]].assign(**counts).merge(mine, on=["document", "fact"])
 
 
@@ -185,7 +191,7 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
         mean_row("agreement", merged["category"] == merged["category_judge"], item="importance"),
     ]
     for stance in ("supports", "refutes"):
-        distance = (merged[stance] - merged[f"{stance}_judge"]).abs()
+        distance = (merged[stance] - merged[f"{stance}_judge"].astype(float)).abs().dropna()
         rows.append(mean_row("mean_absolute_difference", distance, bounds=COUNT, item=stance))
         rows.append(_deviation_row("absolute_difference_std", distance.to_numpy(dtype=float), stance))
         rows += [

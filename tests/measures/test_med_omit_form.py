@@ -134,7 +134,7 @@ def test_evidence_that_the_judge_failed_to_name_is_unscored_and_not_none() -> No
     rows = METRICS.validate(agreement_with_judge(judged_facts(failed, "s"), given, seed=1, provenance="p"))
     of = rows.set_index(["item", "metric"])[["n", "unscored"]].apply(tuple, axis=1)
     assert of["supports", "mean_absolute_difference"] == (2, 1) == of["refutes", "absolute_difference_std"]
-    assert of["omission", "agreement"] == (3, 0)
+    assert of["omission", "agreement"] == (3, 0) and ("supports, difference 1", "share_of_facts") in of.index
     none = agreement_with_judge(judged_facts(JUDGED.assign(weight=None), "s"), given, seed=1, provenance="p")
     assert none.loc[none["item"].eq("supports"), ["n", "unscored"]].to_numpy().tolist() == [[0, 3], [0, 3]]
 

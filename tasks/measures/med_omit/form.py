@@ -191,7 +191,7 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
         mean_row("agreement", merged["category"] == merged["category_judge"], item="importance"),
     ]
     for stance in ("supports", "refutes"):
-        distance = (merged[stance] - merged[f"{stance}_judge"].astype(float)).abs().dropna()
+        distance = (merged[stance] - merged[f"{stance}_judge"].astype(float)).abs().dropna().astype(int)
         rows.append(mean_row("mean_absolute_difference", distance, bounds=COUNT, item=stance))
         rows.append(_deviation_row("absolute_difference_std", distance.to_numpy(dtype=float), stance))
         rows += [

@@ -155,16 +155,12 @@ def _print_summary(found: pd.DataFrame) -> None:
     heads = ["people's score", "metric", *(name.replace("_", " ") for name in names), "n"]
     print(terminal(Table([*map(Column, heads)], shown), terminal_width()))
     said = f"; of systems: of the means of {of_systems[0]['n']} systems" if of_systems else ""
-    said += (
-        ", none where one has no score or all are equal" if any(math.isnan(row["value"]) for row in of_systems) else ""
-    )
+    if any(math.isnan(row["value"]) for row in of_systems):
+        said += ", none where one has no score or all are equal"
     print(f"\nn: texts with both; intervals: 95%, over documents{said}")
-    pairs = [key for key, row in rows.items() if key[2] == "pearson_difference" and row["value"] == row["value"]]
-    p = {
-        key[:2]: row["value"]
-        for key, row in rows.items()
-        if key[2] == "p_value_adjusted" and row["value"] == row["value"]
-    }
+    known = {key: row["value"] for key, row in rows.items() if not math.isnan(row["value"])}
+    pairs = [key for key in known if key[2] == "pearson_difference"]
+    p = {key[:2]: value for key, value in known.items() if key[2] == "p_value_adjusted"}
     beyond = sorted((key for key in p if p[key] < LEVEL), key=p.__getitem__)
     which = f"{FEWEST} documents or more, no scores all equal but in one"
     said = f"tested ({which}): {len(p)}; beyond chance (5% family-wise): {len(beyond)}"

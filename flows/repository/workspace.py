@@ -28,8 +28,8 @@ SHIPPED = (
     _BESIDE,
     *(folder / "share" / "vignette" for folder in (_BESIDE, *_BESIDE.parents[2:3], Path(sys.prefix))),
 )
-"""Where files are outside a clone: beside the code of an editable installation, or where the wheel puts them, installed
-with --target, with --prefix, --user or into an environment, or elsewhere.
+"""Where files are outside a clone: beside the code of an editable installation, or in share/vignette of the target, the
+prefix or the environment into which the wheel was installed.
 """
 
 STORE = "responses.sqlite"

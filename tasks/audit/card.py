@@ -313,8 +313,8 @@ def not_found(card: pd.DataFrame) -> list[str]:
         ]
         if len(few):
             lines.append(
-                f"{judge}: cannot be told of {len(few)} of {len(own)} changes whether they matter: both verdicts on "
-                f"{int(few['texts'].min())} texts, at least {least} are needed"
+                f"{judge}: too few texts have both verdicts to tell whether {len(few)} of {len(own)} changes matter: "
+                f"{int(few['texts'].min())}, where {least} are needed"
             )
         told = own[(own["texts"] >= least) & ~own.index.isin(hidden.index) & (own["p_value_adjusted"] >= LEVEL)]
         lost, gained = (told[told[name].notna()] for name in ("loss_of_accuracy", "gain_of_yes"))

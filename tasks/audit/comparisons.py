@@ -151,7 +151,7 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
     if len(few):
         whole = changes[changes["primary"]].groupby("task")["few"].all()
         named = f" ({', '.join(whole.index[whole])} as a whole)" if whole.any() else ""
-        other.append(f"cannot be told, of too few texts: {number_of(len(few), 'figure')}{named}")
+        other.append(f"too few texts to tell: {number_of(len(few), 'figure')}{named}")
     return worse, other
 
 

@@ -72,12 +72,10 @@ def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None
     table = against(both, both)
     assert table.loc[table["few"], "item"].tolist() == ["rare"]
     said = ["not worse than the earlier card beyond chance: 1 rate and 2 further figures compared"]
-    said.append("cannot be told, of too few texts: 1 figure")
+    said.append("too few texts to tell: 1 figure")
     assert change_lines(table) == ([], said)
     other = pd.concat([both, verdicts([True] * 3).assign(metric="answers")])
-    assert (
-        change_lines(against(other, other))[1][-1] == "cannot be told, of too few texts: 4 figures (answers as a whole)"
-    )
+    assert change_lines(against(other, other))[1][-1] == "too few texts to tell: 4 figures (answers as a whole)"
     with pytest.raises(ValueError, match=r"3 of 3 cases are in both cards; .* from 6 texts.*; make both of more texts"):
         against(pd.concat([few.assign(judge=name) for name in "ab"]), pd.concat([few.assign(judge=n) for n in "ab"]))
 
@@ -179,10 +177,10 @@ def test_the_lack_of_a_finding_says_what_was_tested() -> None:
     ]
     few = pd.concat([plain.head(2), verdicts([True] * 2, factor=CONFIDENT)])
     assert not_found(card_table(few, seed=1)) == [
-        "j: cannot be told of 1 of 1 changes whether they matter: both verdicts on 2 texts, at least 5 are needed"
+        "j: too few texts have both verdicts to tell whether 1 of 1 changes matter: 2, where 5 are needed"
     ]
     failed = pd.concat([plain, verdicts([True] + [None] * 19, factor=CONFIDENT)])
-    assert "both verdicts on 1 texts" in not_found(card_table(failed, seed=1))[0], "19 of 20 verdicts failed"
+    assert "changes matter: 1, where 5" in not_found(card_table(failed, seed=1))[0], "19 of 20 verdicts failed"
     enough = pd.concat([plain, verdicts([True] * 20, factor=CONFIDENT)])
     (said,) = not_found(card := card_table(enough, seed=1))
     high = {name: card.loc[card["metric"] == name, "high"].item() for name in ("loss_of_accuracy", "flipped")}
